@@ -1,0 +1,36 @@
+# Two commands on a fresh machine: `make run` and `make test`. Only python3 (3.11+) and make needed.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+
+.PHONY: run test test-all check bench bench-paper bench-scaling clean
+
+run: $(READY)
+	$(BIN)/steinquad demo --figure demo.png
+
+test: $(READY)
+	$(BIN)/python -m pytest -q -n 2
+
+test-all: $(READY)
+	$(BIN)/python -m pytest -q -n 2 -m "slow or not slow"
+
+check: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+
+bench: bench-paper bench-scaling
+
+bench-paper: $(READY)
+	$(BIN)/python benchmarks/genz_table.py
+
+bench-scaling: $(READY)
+	$(BIN)/python benchmarks/scaling.py
+
+clean:
+	rm -rf .venv demo.png
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	touch $@

@@ -1,0 +1,57 @@
+"""Array aliases and the checks that every public entry point shares."""
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from steinquad.errors import InputError
+
+__all__ = ["Array", "ArrayLike", "Progress", "as_finite", "as_points", "no_progress"]
+
+Array: TypeAlias = NDArray[np.float64]
+
+
+# Called with (step, total, loss) after every training step.
+Progress: TypeAlias = Callable[[int, int, float], None]
+
+
+def no_progress(step: int, total: int, loss: float) -> None:
+    """Report nothing."""
+    del step, total, loss
+
+
+def as_finite(name: str, values: Any, ndim: tuple[int, ...] = (1, 2)) -> Array:
+    """`values` (array, list or data frame) as float64, refused if not numeric or not finite."""
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"{name} is not numeric (got {type(values).__name__}); pass an array of numbers."
+        ) from None
+    if array.ndim not in ndim:
+        wanted = " or ".join(f"{k}-d" for k in ndim)
+        raise InputError(f"{name} has shape {array.shape}; pass a {wanted} array.")
+    bad = ~np.isfinite(array)
+    if bad.any():
+        row = int(np.argwhere(bad)[0][0]) if array.ndim else 0
+        kind = "NaN" if np.isnan(array).any() else "inf"
+        raise InputError(
+            f"{name} contains {kind} ({int(bad.sum())} entries, first in row {row}); "
+            "remove or repair those rows."
+        )
+    return array
+
+
+def as_points(name: str, values: Any, dim: int | None = None) -> Array:
+    """Points as an (n, d) float64 array; shape (n,) means d = 1."""
+    array = as_finite(name, values)
+    if array.ndim == 1:
+        array = array[:, None]
+    if dim is not None and array.shape[1] != dim:
+        raise InputError(
+            f"{name} has shape {array.shape} but the measure has dim {dim}; "
+            f"pass points of shape (n, {dim})."
+        )
+    return array

@@ -1,0 +1,54 @@
+"""The bundled example: Monte Carlo and a Stein network on the same evaluations."""
+
+import time
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+import steinquad as sq
+from steinquad.cli.progress import progress_bar
+
+__all__ = ["run_demo"]
+
+
+def run_demo(figure: Path, *, n: int, seed: int) -> None:
+    """Print a table of both methods against the truth and save the figure of the second."""
+    problem = sq.problems.genz("continuous", 2)
+    console = Console()
+    console.print(
+        f"Continuous Genz integrand, d = 2, n = {n} evaluations, truth {problem.truth:.12g}",
+        highlight=False,
+    )
+    table = Table(box=None, pad_edge=False)
+    for heading in ("method", "estimate", "std", "95 % interval", "error", "time"):
+        table.add_column(heading, justify="left" if heading == "method" else "right")
+    answers = []
+    for method in (sq.MonteCarlo(), sq.BSN()):
+        start = time.perf_counter()
+        with progress_bar(label=method.name) as progress:
+            answer = sq.integrate(
+                problem.integrand,
+                problem.measure,
+                n=n,
+                method=method,
+                seed=seed,
+                progress=progress,
+            )
+        low, high = answer.interval(0.95)
+        table.add_row(
+            method.name,
+            f"{answer.mean:.8f}",
+            f"{answer.std:.1e}",
+            f"[{low:.6f}, {high:.6f}]",
+            f"{abs(answer.mean - problem.truth):.1e}",
+            f"{time.perf_counter() - start:.1f} s",
+        )
+        answers.append(answer)
+    console.print(table)
+    plain, network = (abs(answer.mean - problem.truth) for answer in answers)
+    console.print(
+        f"The same {n} evaluations, {plain / network:,.0f} times closer.", highlight=False
+    )
+    answers[-1].plot(truth=problem.truth, path=figure)
+    console.print(f"Figure saved to {figure}.", highlight=False)

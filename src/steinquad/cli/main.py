@@ -1,0 +1,91 @@
+"""Entry point: subcommands, and wrong input turned into one line and exit code 2."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from steinquad.cli.progress import progress_bar
+from steinquad.cli.tables import parse_support, read_table, select
+from steinquad.errors import InputError
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    help="Expectations with honest error bars from few evaluations.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+def main() -> None:
+    """Run the command."""
+    try:
+        app()
+    except InputError as error:
+        sys.stderr.write(f"steinquad: {error}\n")
+        raise SystemExit(2) from None
+
+
+@app.callback()
+def _root() -> None:
+    """Expectations with honest error bars from few evaluations."""
+
+
+@app.command()
+def integrate(
+    file: Annotated[Path, typer.Argument(help="CSV or Parquet file, a row a point.")],
+    x: Annotated[str, typer.Option(help="Columns of the points, e.g. x0,x1.")],
+    value: Annotated[str, typer.Option(help="Column(s) of f at the points, e.g. f0.")],
+    score: Annotated[str | None, typer.Option(help="Columns of the score, like --x.")] = None,
+    support: Annotated[
+        str | None, typer.Option(help="Bounds of coordinates, e.g. 0=0:45,3=0: (open side empty).")
+    ] = None,
+    weights: Annotated[str | None, typer.Option(help="Column of importance weights.")] = None,
+    method: Annotated[str, typer.Option(help="bsn, bsn-paper or mc.")] = "bsn",
+    seed: Annotated[int, typer.Option(help="Seed of the method.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    figure: Annotated[Path | None, typer.Option(help="Save a figure of the fit here.")] = None,
+) -> None:
+    """Estimate E[f] from points, values and scores in a file."""
+    import steinquad as sq  # heavy: only once the arguments have been read
+
+    methods = {"bsn": sq.BSN, "bsn-paper": sq.BSN.paper, "mc": sq.MonteCarlo}
+    if method not in methods:
+        raise InputError(f"--method is {method!r}; choose one of {', '.join(methods)}.")
+    table = read_table(file)
+    points = select(table, "--x", x)
+    values = select(table, "--value", value)
+    names = [name.strip() for name in x.split(",")]
+    data = sq.Dataset(
+        points,
+        values[:, 0] if values.shape[1] == 1 else values,
+        score=None if score is None else select(table, "--score", score),
+        support=None if support is None else parse_support(support),
+        weights=None if weights is None else select(table, "--weights", weights)[:, 0],
+        names=names,
+    )
+    with progress_bar(enabled=not as_json) as progress:
+        answer = sq.estimate(data, method=methods[method](), seed=seed, progress=progress)
+    if figure is not None:
+        answer.plot(path=figure)
+    if as_json:
+        typer.echo(json.dumps(answer.to_dict()))
+    else:
+        Console().print(str(answer), highlight=False, markup=False)
+
+
+@app.command()
+def demo(
+    figure: Annotated[Path, typer.Option(help="Where to save the figure.")] = Path("demo.png"),
+    n: Annotated[int, typer.Option(help="Number of evaluations.")] = 5120,
+    seed: Annotated[int, typer.Option(help="Seed of draws and training.")] = 0,
+) -> None:
+    """Integrate the Continuous Genz function (d = 2) by Monte Carlo and by a Stein network."""
+    from steinquad.cli.demo import run_demo
+
+    run_demo(figure, n=n, seed=seed)

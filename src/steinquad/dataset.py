@@ -1,0 +1,141 @@
+"""Evaluations of an integrand: points, values and, where known, scores."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from steinquad._types import Array, as_finite, as_points
+from steinquad.errors import InputError
+from steinquad.support import Support
+
+__all__ = ["Dataset"]
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Points that somebody already has, with the integrand's values there.
+
+    Args:
+        x: points, (n, d) or (n,) for d = 1; arrays or data frames.
+        fx: values, (n,) or (n, k) for k integrands.
+        score: gradient of the log density at the points, like x; needed by every Stein method
+            unless a measure is given.
+        support: where the measure lives: None for all of R^d, `{coordinate: (low, high)}` with
+            None for an open side, or a numpyro constraint.
+        weights: importance weights of the points, (n,), up to a constant.
+        names: of the coordinates; by default a data frame's columns, or x0, x1, ...
+
+    >>> data = Dataset([0.1, -0.3, 0.2], [1.0, 2.0, 3.0], score=[-0.1, 0.3, -0.2])
+    >>> data.n, data.dim, data.outputs
+    (3, 1, 1)
+    """
+
+    x: Array
+    fx: Array
+    score: Array | None = None
+    support: Support | None = None
+    weights: Array | None = None
+    names: tuple[str, ...] = ()
+    scalar: bool = True
+
+    def __init__(
+        self,
+        x: Any,
+        fx: Any,
+        score: Any = None,
+        support: Any = None,
+        weights: Any = None,
+        names: Sequence[str] | None = None,
+    ) -> None:
+        points = as_points("x", x)
+        values = as_finite("fx", fx)
+        n, dim = points.shape
+        if n < 2:
+            raise InputError(f"x has {n} point{'s' * (n != 1)}; give at least 2.")
+        if dim == 0:
+            raise InputError("x has no columns; give points of shape (n, d).")
+        if len(values) != n or values.size == 0:
+            raise InputError(
+                f"fx has shape {values.shape} but x has {n} points; "
+                f"pass values of shape ({n},) or ({n}, k)."
+            )
+        names = _column_names(x, dim) if names is None else tuple(names)
+        box = None if support is None else Support.parse(support, dim, names)
+        if box is not None:
+            check_inside(points, box)
+        set_field = object.__setattr__
+        set_field(self, "x", points)
+        set_field(self, "fx", values.reshape(n, -1))
+        set_field(self, "scalar", values.ndim == 1)
+        set_field(self, "names", names)
+        set_field(self, "score", None if score is None else _like("score", score, points))
+        set_field(self, "support", box)
+        set_field(self, "weights", None if weights is None else _weights(weights, n))
+
+    def completed(self, score: Array, support: Support, names: Sequence[str]) -> "Dataset":
+        """The same evaluations with what a measure knows of them."""
+        fx = self.fx[:, 0] if self.scalar else self.fx
+        return Dataset(self.x, fx, score, support, self.weights, names)
+
+    @property
+    def n(self) -> int:
+        """Number of points."""
+        return len(self.x)
+
+    @property
+    def dim(self) -> int:
+        """Number of coordinates."""
+        return self.x.shape[1]
+
+    @property
+    def outputs(self) -> int:
+        """Number of integrands."""
+        return self.fx.shape[1]
+
+    @property
+    def effective_weights(self) -> Array:
+        """Weights that add up to the effective sample size; ones where none were given."""
+        if self.weights is None:
+            return np.ones(self.n)
+        w = self.weights / self.weights.sum()
+        return w / np.sum(w**2)
+
+
+def check_inside(x: Array, support: Support) -> None:
+    """Refuse points outside the support, naming the first."""
+    inside = support.contains(x)
+    if not inside.all():
+        row = int(np.flatnonzero(~inside)[0])
+        raise InputError(
+            f"x has {int((~inside).sum())} points outside the support {support} "
+            f"(first: row {row}, {np.array2string(x[row], precision=4)}); "
+            "remove them or correct the support."
+        )
+
+
+def _column_names(x: Any, dim: int) -> tuple[str, ...]:
+    columns: Sequence[Any] | None = getattr(x, "columns", None)
+    if columns is None or len(columns) != dim:
+        return tuple(f"x{i}" for i in range(dim))
+    return tuple(str(column) for column in columns)
+
+
+def _like(name: str, values: Any, points: Array) -> Array:
+    array = as_points(name, values)
+    if array.shape != points.shape:
+        raise InputError(
+            f"{name} has shape {array.shape} but x has shape {points.shape}; "
+            "pass one gradient of the log density for each point."
+        )
+    return array
+
+
+def _weights(weights: Any, n: int) -> Array:
+    array = as_finite("weights", weights, ndim=(1,))
+    if len(array) != n:
+        raise InputError(f"weights has {len(array)} entries but x has {n} points.")
+    if array.min() < 0 or array.sum() == 0:
+        raise InputError("weights has negative entries or no positive one; give weights >= 0.")
+    return array

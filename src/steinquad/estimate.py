@@ -1,0 +1,135 @@
+"""The answer of every method: the expectation with its uncertainty, and how it was found."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from scipy.special import stdtrit
+
+from steinquad._types import Array, as_points
+from steinquad.errors import InputError
+
+__all__ = ["Estimate", "Status"]
+
+StatusCode: TypeAlias = Literal["converged", "constant", "max_steps", "suspect", "not_finite"]
+# predict(x, score, return_std) -> mean (n, k), std (n, k) or None
+Predictor: TypeAlias = Callable[[Array, Array | None, bool], tuple[Array, Array | None]]
+
+
+@dataclass(frozen=True)
+class Status:
+    """How it went: a word to branch on and a sentence to read.
+
+    `converged`: all is well. `constant`: f does not vary, the answer is exact. `max_steps`:
+    training ended before it settled. `suspect`: a check failed, do not trust the answer before
+    reading the sentence. `not_finite`: numerical failure.
+    """
+
+    code: StatusCode
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.code}: {self.message}"
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """An expectation and its uncertainty.
+
+    `mean` and `std` are floats for one integrand and arrays (k,) for several; `covariance` is then
+    (k, k). `stats` holds what the method has to report, `history` the loss and theta0 at every
+    training step.
+    """
+
+    mean: Any
+    std: Any
+    method: str
+    status: Status
+    n: int
+    covariance: Array
+    dof: float = np.inf
+    stats: Mapping[str, Any] = field(default_factory=dict)
+    history: Mapping[str, Array] = field(default_factory=dict)
+    values: Array | None = field(default=None, repr=False)
+    fitted: Array | None = field(default=None, repr=False)
+    _predictor: Predictor | None = field(default=None, repr=False)
+
+    @classmethod
+    def build(cls, mean: Array, covariance: Array, *, scalar: bool, **fields: Any) -> "Estimate":
+        """From a mean (k,) and a covariance (k, k); floats for one integrand given as (n,)."""
+        mean = np.asarray(mean, dtype=np.float64)
+        covariance = np.asarray(covariance, dtype=np.float64)
+        std = np.sqrt(np.diag(covariance))
+        if scalar:
+            return cls(mean=float(mean[0]), std=float(std[0]), covariance=covariance, **fields)
+        return cls(mean=mean, std=std, covariance=covariance, **fields)
+
+    def interval(self, level: float = 0.95) -> tuple[Any, Any]:
+        """Central interval of the given level: normal, or Student's t at small samples."""
+        if not 0 < level < 1:
+            raise InputError(f"level is {level!r}; give a probability between 0 and 1.")
+        half = stdtrit(self.dof, 0.5 + level / 2) * self.std
+        return self.mean - half, self.mean + half
+
+    def predict(self, x: Any, score: Any = None, *, return_std: bool = False) -> Any:
+        """The fitted model of f at new points, (n,) or (n, k).
+
+        Args:
+            x: points, (n, d).
+            score: gradient of the log density there; found by itself when a measure was given.
+            return_std: also return the model's own standard deviation.
+        """
+        if self._predictor is None:
+            raise InputError(
+                f"the estimate by {self.method} carries no model of f to predict with."
+            )
+        points = as_points("x", x)
+        scores = None if score is None else as_points("score", score)
+        mean, std = self._predictor(points, scores, return_std)
+        if isinstance(self.mean, float):
+            mean, std = mean[:, 0], None if std is None else std[:, 0]
+        return (mean, std) if return_std else mean
+
+    def with_status(self, status: Status) -> "Estimate":
+        """The same with another status."""
+        return replace(self, status=status)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and strings, ready for JSON."""
+        low, high = self.interval(0.95)
+        plain = {
+            "mean": np.asarray(self.mean).tolist(),
+            "std": np.asarray(self.std).tolist(),
+            "interval95": [np.asarray(low).tolist(), np.asarray(high).tolist()],
+            "method": self.method,
+            "status": self.status.code,
+            "message": self.status.message,
+            "n": self.n,
+        }
+        if not isinstance(self.mean, float):
+            plain["covariance"] = self.covariance.tolist()
+        return plain | {"stats": {key: _plain(value) for key, value in self.stats.items()}}
+
+    def plot(self, **kwargs: Any) -> Any:
+        """Values against predictions, posterior of the integral, loss; see `plotting.diagnose`."""
+        from steinquad.plotting import diagnose  # matplotlib is optional
+
+        return diagnose(self, **kwargs)
+
+    def __str__(self) -> str:
+        low, high = (np.atleast_1d(side) for side in self.interval(0.95))
+        means, stds = np.atleast_1d(self.mean), np.atleast_1d(self.std)
+        lines = [f"{self.method}, n = {self.n}"]
+        for j, (m, s) in enumerate(zip(means, stds, strict=True)):
+            label = f"  E[f{j}]" if len(means) > 1 else "  E[f]"
+            digits = 6 if s == 0 or m == 0 else int(np.clip(np.log10(abs(m) / s) + 3, 3, 15))
+            lines.append(
+                f"{label} = {m:.{digits}g} +- {s:.2g}   "
+                f"95 %: [{low[j]:.{digits}g}, {high[j]:.{digits}g}]"
+            )
+        return "\n".join([*lines, f"  {self.status}"])
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else value

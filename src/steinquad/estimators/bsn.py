@@ -1,0 +1,218 @@
+"""Bayesian Stein networks (Ott et al., UAI 2023): integration by regression."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from steinquad._types import Array, Progress
+from steinquad.dataset import Dataset
+from steinquad.errors import InputError
+from steinquad.estimate import Estimate, Status
+from steinquad.estimators.base import constant_estimate, constant_outputs
+from steinquad.estimators.standard_frame import Predictor, StandardFrame
+from steinquad.measures.base import Measure
+from steinquad.networks.activations import ACTIVATIONS, ActivationName
+from steinquad.networks.mlp import MLP
+from steinquad.networks.stein_network import SteinNetwork
+from steinquad.posterior.laplace import Posterior, laplace
+from steinquad.posterior.leave_one_out import LeaveOneOut, leave_one_out
+from steinquad.stein.flux import robust_standard_error
+from steinquad.stein.multipliers import Boundary, Constant, Multiplier, PaperBoundary
+from steinquad.training.lbfgs import LBFGS, TrainingResult
+from steinquad.training.objective import Penalty, flatten, predict
+
+__all__ = ["BSN"]
+
+FIRST_PENALTY = 1e-6
+EVIDENCE_ROUNDS = (0.125, 0.3, 1.0)  # shares of the steps after which it is found anew
+LARGEST_GAP = 0.05  # relative width of the bounds on the variance that is reported as trouble
+
+
+@dataclass(frozen=True, kw_only=True)
+class BSN:
+    """A neural network whose integral is one of its weights, with a Laplace posterior.
+
+    Attributes:
+        width: units in each layer.
+        depth: number of activation layers; one or two have a divergence free of d.
+        activation: of every layer.
+        multiplier: m(x) of the Stein operator, in the user's coordinates.
+        boundary: factor that vanishes on the faces of a bounded support: each coordinate its own,
+            or the paper's product over all.
+        standardize: coordinates of the network: scaled one by one, whitened, or as they are.
+        penalty: lambda of the loss, or "evidence" to find it along with the noise.
+        flat: a flat prior on theta0; otherwise it shares that of the weights, as in the paper.
+        corrected: add the leave-one-out correction to theta0 and count its spread in the std.
+        optimizer: how to train.
+    """
+
+    width: int = 32
+    depth: int = 2
+    activation: ActivationName = "celu"
+    multiplier: Multiplier = field(default_factory=Constant)
+    boundary: Literal["coordinate", "paper"] = "coordinate"
+    standardize: Literal["diagonal", "whiten", "none"] = "diagonal"
+    penalty: float | Literal["evidence"] = "evidence"
+    flat: bool = True
+    corrected: bool = True
+    optimizer: LBFGS = field(default_factory=LBFGS)
+    name: str = "BSN"
+
+    def __post_init__(self) -> None:
+        for option in ("width", "depth"):
+            if not isinstance(getattr(self, option), int) or getattr(self, option) < 1:
+                raise InputError(f"{option} is {getattr(self, option)!r}; give an integer >= 1.")
+        if self.activation not in ACTIVATIONS:
+            known = ", ".join(ACTIVATIONS)
+            raise InputError(f"activation is {self.activation!r}; choose one of {known}.")
+        choices = {
+            "boundary": ("coordinate", "paper"),
+            "standardize": ("diagonal", "whiten", "none"),
+        }
+        for option, allowed in choices.items():
+            if getattr(self, option) not in allowed:
+                raise InputError(
+                    f"{option} is {getattr(self, option)!r}; choose one of {', '.join(allowed)}."
+                )
+        if self.penalty != "evidence" and (isinstance(self.penalty, str) or self.penalty < 0):
+            raise InputError(f"penalty is {self.penalty!r}; give a number >= 0 or 'evidence'.")
+
+    @classmethod
+    def paper(cls, **options: Any) -> "BSN":
+        """The published method; `options` override it.
+
+        Three activation layers of 32 CELU units, penalized squares with an isotropic prior on all
+        weights including theta0, L-BFGS to convergence, GGN-Laplace with tuned sigma and sigma0.
+        """
+        published: dict[str, Any] = {
+            "depth": 3,
+            "penalty": 1e-8,
+            "flat": False,
+            "corrected": False,
+            "boundary": "paper",
+            "optimizer": LBFGS(max_steps=10_000, rtol=0.0),
+            "name": "BSN.paper",
+        }
+        return cls(**(published | options))
+
+    def estimate(
+        self, data: Dataset, measure: Measure | None, *, seed: int, progress: Progress
+    ) -> Estimate:
+        """Train, find the posterior, check; see `Method.estimate`."""
+        constant = constant_outputs(data)
+        if constant.all():
+            return constant_estimate(data, self.name)
+        frame = StandardFrame.fit(
+            data,
+            measure,
+            multiplier=self.multiplier,
+            boundary=PaperBoundary() if self.boundary == "paper" else Boundary(),
+            standardize=self.standardize,
+            varying=~constant,
+        )
+        training, posterior = self._train(frame, seed, progress)
+        left_out = None
+        if self.corrected:
+            left_out = leave_one_out(training.network, frame.data, posterior, flat=self.flat)
+        theta0 = np.asarray(training.network.theta0)
+        covariance = posterior.theta0_covariance
+        if left_out is not None:
+            theta0 = theta0 + left_out.trusted * left_out.correction
+            covariance = _widest(covariance, left_out, data.effective_weights)
+        mean, covariance = frame.integrals(theta0, covariance, data)
+        return Estimate.build(
+            mean,
+            covariance,
+            scalar=data.scalar,
+            method=self.name,
+            status=_status(training, posterior, frame.violation),
+            n=data.n,
+            dof=max(data.effective_weights.sum() - 1, 1.0),
+            stats=_stats(training, posterior, left_out),
+            history={"loss": training.losses, "theta0": frame.in_units(training.theta0, data)},
+            values=data.fx,
+            fitted=frame.in_units(predict(training.network, frame.data), data),
+            _predictor=Predictor(frame, training.network, posterior, data, measure),
+        )
+
+    def _train(
+        self, frame: StandardFrame, seed: int, progress: Progress
+    ) -> tuple[TrainingResult, Posterior]:
+        """Train to the end and find the posterior there."""
+        field = MLP.initialize(
+            jax.random.key(seed),
+            dim=frame.dim,
+            outputs=frame.outputs,
+            width=self.width,
+            depth=self.depth,
+            activation=self.activation,
+        )
+        total = float(jnp.sum(frame.data.blocks.weights))
+        most = self.optimizer.max_steps
+
+        def advance(
+            network: SteinNetwork, strength: float, steps: int, before: TrainingResult | None
+        ) -> tuple[TrainingResult, Posterior]:
+            optimizer = replace(self.optimizer, max_steps=steps)
+            penalty = Penalty(strength, theta0=not self.flat)
+            result = optimizer.minimize(network, frame.data, penalty, progress, before=before)
+            return result, laplace(result.network, frame.data, flat=self.flat, seed=seed)
+
+        start = SteinNetwork(jnp.zeros(frame.outputs), field)
+        if self.penalty != "evidence":
+            return advance(start, float(self.penalty), most, None)
+        # The evidence needs a fit and the fit needs the evidence: take turns, early fits short.
+        first, *rest = (max(1, int(share * most)) for share in EVIDENCE_ROUNDS)
+        result, posterior = advance(start, FIRST_PENALTY, first, None)
+        for end in rest:
+            strength = posterior.precisions.alpha / (posterior.precisions.beta * total)
+            steps = max(1, end - len(result.losses))
+            result, posterior = advance(result.network, strength, steps, result)
+        return result, posterior
+
+
+def _widest(covariance: Array, left_out: LeaveOneOut, weights: Array) -> Array:
+    """The posterior covariance, stretched so that no std is below the leave-one-out error's."""
+    error, _ = robust_standard_error(left_out.residuals, weights)
+    stretch = np.maximum(1.0, error / np.sqrt(np.diag(covariance)))
+    return covariance * np.outer(stretch, stretch)
+
+
+def _status(training: TrainingResult, posterior: Posterior, violation: str | None) -> Status:
+    if training.stop == "not_finite" or not np.isfinite(posterior.theta0_covariance).all():
+        return Status("not_finite", training.reason)
+    if violation:
+        return Status("suspect", violation)
+    if posterior.gap > LARGEST_GAP:
+        return Status(
+            "suspect",
+            f"the variance of theta0 is known only within {posterior.gap:.0%}; "
+            "use fewer weights for an exact one",
+        )
+    return Status(training.stop, training.reason)
+
+
+def _stats(
+    training: TrainingResult, posterior: Posterior, left_out: LeaveOneOut | None
+) -> dict[str, Any]:
+    precisions = posterior.precisions
+    stats = {
+        "steps": len(training.losses),
+        "evaluations": training.evaluations,
+        "loss": float(training.losses[-1]) if len(training.losses) else float("nan"),
+        "weights": len(flatten(training.network)),
+        "prior_precision": precisions.alpha,
+        "noise": float(1 / np.sqrt(precisions.beta)),
+        "effective_weights": precisions.gamma,
+        "posterior_std": np.sqrt(np.diag(posterior.theta0_covariance)),
+        "variance_gap": posterior.gap,
+        "jitter": posterior.jitter,
+    }
+    if left_out is not None:
+        stats["left_out_mean_square"] = float(np.mean(left_out.residuals**2))
+        stats["correction"] = left_out.correction
+        stats["correction_applied"] = left_out.trusted
+    return stats

@@ -1,0 +1,176 @@
+"""From a dataset to standardized training data and back: the only place where units change."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import jax.numpy as jnp
+import numpy as np
+import scipy.linalg
+
+from steinquad._float64 import float64
+from steinquad._types import Array
+from steinquad.dataset import Dataset, check_inside
+from steinquad.errors import InputError
+from steinquad.measures.affine import Affine
+from steinquad.measures.base import Measure
+from steinquad.networks.stein_network import SteinNetwork
+from steinquad.posterior.ggn import block_jacobian, iterate_blocks
+from steinquad.posterior.laplace import Posterior
+from steinquad.stein.flux import flux_violation
+from steinquad.stein.inputs import stein_inputs
+from steinquad.stein.multipliers import Multiplier, Points, ProductOf
+from steinquad.support import Support
+from steinquad.training.objective import TrainingSet, flatten, predict
+
+__all__ = ["Predictor", "StandardFrame"]
+
+
+@dataclass(frozen=True)
+class StandardFrame:
+    """Standardized data and how to come back to the user's units.
+
+    Attributes:
+        data: what the network is trained on.
+        affine: coordinates of the network.
+        multiplier: m(x) times the boundary factor, fitted to the data.
+        support: where the measure lives.
+        shift: mean of each varying output.
+        scale: standard deviation of each varying output.
+        varying: which outputs are not constant.
+        violation: what is wrong with the scores, if anything.
+    """
+
+    data: TrainingSet
+    affine: Affine
+    multiplier: Multiplier
+    support: Support
+    shift: Array
+    scale: Array
+    varying: np.ndarray
+    violation: str | None
+
+    @property
+    def dim(self) -> int:
+        """Number of coordinates."""
+        return len(self.affine.shift)
+
+    @property
+    def outputs(self) -> int:
+        """Number of varying outputs."""
+        return len(self.shift)
+
+    @classmethod
+    def fit(
+        cls,
+        data: Dataset,
+        measure: Measure | None,
+        *,
+        multiplier: Multiplier,
+        boundary: Multiplier,
+        standardize: Literal["diagonal", "whiten", "none"],
+        varying: np.ndarray,
+    ) -> "StandardFrame":
+        """Standardize x and f and fold multiplier, boundary and coordinates into the inputs."""
+        if data.score is None:
+            raise InputError(
+                "score is missing and no measure was given to find it from; pass score= with the "
+                "gradient of the log density at each point, or measure=."
+            )
+        still = np.ptp(data.x, axis=0) == 0
+        if still.any():
+            name = data.names[int(np.flatnonzero(still)[0])]
+            raise InputError(f"x does not vary in coordinate {name}; leave that coordinate out.")
+        weights = data.effective_weights
+        support = data.support or Support.real(data.dim)
+        points = _points(data.x, data.score, measure)
+        fitted = multiplier.fit(points, support)
+        if support.bounded:
+            fitted = ProductOf((fitted, boundary.fit(points, support)))
+        affine = Affine.fit(data.x, standardize, weights)
+        inputs, shared = stein_inputs(points, fitted, affine)
+        fx = data.fx[:, varying]
+        w = weights / weights.sum()
+        shift = w @ fx
+        scale = np.sqrt(w @ (fx - shift) ** 2)
+        value, slope = fitted(points)
+        violation = flux_violation(
+            data.x, value * points.score + slope, value, weights, data.names, scale=measure is None
+        )
+        training = TrainingSet.build(inputs, shared, (fx - shift) / scale, weights)
+        return cls(training, affine, fitted, support, shift, scale, varying, violation)
+
+    def at(self, x: Array, score: Array | None, measure: Measure | None) -> TrainingSet:
+        """New points in the coordinates of the network."""
+        if x.shape[1] != self.dim:
+            raise InputError(f"x has shape {x.shape}; pass points of shape (n, {self.dim}).")
+        check_inside(x, self.support)
+        if score is None:
+            if measure is None:
+                raise InputError(
+                    "score is missing and the estimate was made without a measure; "
+                    "pass score= with the gradient of the log density at each point."
+                )
+            score = measure.score(x)
+        if score.shape != x.shape:
+            raise InputError(f"score has shape {score.shape} but x has shape {x.shape}.")
+        points = _points(x, score, measure)
+        inputs, shared = stein_inputs(points, self.multiplier, self.affine)
+        return TrainingSet.build(inputs, shared, np.zeros((len(x), self.outputs)), np.ones(len(x)))
+
+    def in_units(self, standardized: Array, data: Dataset) -> Array:
+        """Standardized outputs (n, varying) as values of all outputs, (n, k)."""
+        values = np.tile(data.fx[0], (len(standardized), 1))
+        values[:, self.varying] = self.shift + self.scale * standardized
+        return values
+
+    def integrals(self, theta0: Array, covariance: Array, data: Dataset) -> tuple[Array, Array]:
+        """Mean (k,) and covariance (k, k) of all outputs; constant ones are exact."""
+        mean = self.in_units(theta0[None], data)[0]
+        full = np.zeros((data.outputs, data.outputs))
+        full[np.ix_(self.varying, self.varying)] = covariance * np.outer(self.scale, self.scale)
+        return mean, full
+
+
+def _points(x: Array, score: Array, measure: Measure | None) -> Points:
+    known = measure is not None and "log_density" in measure.provides
+    return Points(x, score, measure.log_density(x) if known and measure else None)
+
+
+@dataclass(frozen=True)
+class Predictor:
+    """The fitted model of f at new points, in the user's units."""
+
+    frame: StandardFrame
+    network: SteinNetwork
+    posterior: Posterior
+    dataset: Dataset
+    measure: Measure | None
+
+    @float64
+    def __call__(
+        self, x: Array, score: Array | None, return_std: bool
+    ) -> tuple[Array, Array | None]:
+        """Mean (n, k) and, where asked for, the posterior standard deviation of the model."""
+        points = self.frame.at(x, score, self.measure)
+        mean = self.frame.in_units(predict(self.network, points), self.dataset)
+        if not return_std:
+            return mean, None
+        if self.posterior.factor is None:
+            raise InputError(
+                f"return_std needs the full posterior, which a network of "
+                f"{flatten(self.network).size} weights does not form; use fewer."
+            )
+        return mean, self._std(points)
+
+    def _std(self, points: TrainingSet) -> Array:
+        factor = self.posterior.factor
+        ones = jnp.ones(self.frame.outputs)
+        parts = []
+        for block in iterate_blocks(points):
+            rows = block_jacobian(flatten(self.network), self.network, block, points.frame, ones)
+            flat = np.asarray(rows).reshape(-1, rows.shape[-1])
+            half = scipy.linalg.solve_triangular(factor, flat.T, lower=True)
+            parts.append(np.sqrt(np.sum(half**2, axis=0)).reshape(-1, self.frame.outputs))
+        std = np.zeros((points.n, len(self.frame.varying)))
+        std[:, self.frame.varying] = self.frame.scale * np.concatenate(parts)[: points.n]
+        return std

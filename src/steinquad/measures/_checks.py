@@ -1,0 +1,54 @@
+"""Checks of arguments that every measure shares: names, probabilities, how many draws."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from steinquad._types import Array, as_points
+from steinquad.errors import InputError
+
+__all__ = ["as_draw_request", "as_names", "as_probabilities", "as_samples"]
+
+
+def as_names(names: Sequence[str] | None, dim: int) -> tuple[str, ...]:
+    """Coordinate names, `x0, x1, ...` where none are given; refused unless dim distinct words."""
+    if names is None:
+        return tuple(f"x{i}" for i in range(dim))
+    if isinstance(names, str):
+        names = [names]
+    given = tuple(names)
+    if len(given) != dim or len(set(given)) != dim or not all(isinstance(n, str) for n in given):
+        raise InputError(
+            f"names is {given!r} but the measure has dim {dim}; give {dim} different strings."
+        )
+    return given
+
+
+def as_probabilities(p: Any, dim: int) -> Array:
+    """Probabilities as an (n, dim) float64 array, refused outside [0, 1]."""
+    array = as_points("p", p, dim)
+    wrong = (array < 0) | (array > 1)
+    if wrong.any():
+        row = int(np.argwhere(wrong)[0][0])
+        raise InputError(
+            f"p has values outside [0, 1] (first in row {row}); pass probabilities to icdf."
+        )
+    return array
+
+
+def as_draw_request(n: Any, seed: Any) -> tuple[int, int]:
+    """The number of draws and the seed, as non-negative Python integers."""
+    for name, value, least in (("n", n, 1), ("seed", seed, 0)):
+        whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+        if not whole or value < least:
+            raise InputError(f"{name} is {value!r}; pass an integer of at least {least}.")
+    return int(n), int(seed)
+
+
+def as_samples(values: Any, n: int, dim: int) -> Array:
+    """What a sampler gave back, as (n, dim) float64; refused if it is of another shape."""
+    array = as_points("sample", values, dim)
+    if len(array) != n:
+        raise InputError(f"sample gave {len(array)} rows for n = {n}; give exactly n rows.")
+    return array

@@ -1,0 +1,99 @@
+"""A measure known by an unnormalized log density, a JAX function of one point."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from steinquad._float64 import float64
+from steinquad._types import Array, as_points
+from steinquad.errors import InputError
+from steinquad.measures._checks import as_draw_request, as_names, as_samples
+from steinquad.measures.base import Measure
+from steinquad.support import Support
+
+__all__ = ["LogDensity"]
+
+
+class LogDensity(Measure):
+    """The measure proportional to `exp(log_density(x))` on a declared support.
+
+    Args:
+        log_density: JAX function of one point, `(d,) -> ()`, up to an additive constant.
+        dim: number of coordinates.
+        support: where it lives, as `Support.parse` takes it; None is all of R^d. A side that is
+            not declared makes the integrals wrong, not merely noisy.
+        names: coordinate names, `x0, x1, ...` by default.
+        sample: function `(n, seed) -> (n, d)` of independent draws, where there is one.
+
+    >>> LogDensity(lambda x: -x @ x, 2).score([[1.0, 2.0]])
+    array([[-2., -4.]])
+    """
+
+    def __init__(
+        self,
+        log_density: Callable[[Any], Any],
+        dim: int,
+        support: Any = None,
+        names: Sequence[str] | None = None,
+        sample: Callable[[int, int], Any] | None = None,
+    ) -> None:
+        whole = isinstance(dim, int | np.integer) and not isinstance(dim, bool)
+        if not whole or dim < 1:
+            raise InputError(f"dim is {dim!r}; pass the number of coordinates, at least 1.")
+        if not callable(log_density):
+            raise InputError(
+                f"log_density is a {type(log_density).__name__}; pass a JAX function (d,) -> ()."
+            )
+        self.names = as_names(names, int(dim))
+        self.support = Support.parse(support, int(dim), self.names)
+        _check(log_density, int(dim))
+        self._sampler = sample
+        self.provides = frozenset({"log_density"} | ({"sample"} if sample else set()))
+        self._values = jax.jit(jax.vmap(log_density))
+        self._scores = jax.jit(jax.vmap(jax.grad(log_density)))
+
+    @float64
+    def score(self, x: Array) -> Array:
+        """Gradient of the log density, by automatic differentiation."""
+        x = as_points("x", x, self.dim)
+        return np.array(self._scores(jnp.asarray(x)), dtype=np.float64)
+
+    @float64
+    def log_density(self, x: Array) -> Array:
+        """The function given, minus infinity outside the support."""
+        x = as_points("x", x, self.dim)
+        value = np.array(self._values(jnp.asarray(x)), dtype=np.float64)
+        return np.where(self.support.contains(x), value, -np.inf)
+
+    def sample(self, n: int, *, seed: int) -> Array:
+        """Draws from the sampler given."""
+        if self._sampler is None:
+            raise self._missing("sample")
+        n, seed = as_draw_request(n, seed)
+        return as_samples(self._sampler(n, seed), n, self.dim)
+
+
+@float64
+def _check(log_density: Callable[[Any], Any], dim: int) -> None:
+    """Refuse what JAX cannot trace, and any answer but one float for one point."""
+    point = jax.ShapeDtypeStruct((dim,), np.float64)
+    try:
+        answer = jax.eval_shape(log_density, point)
+    except jax.errors.JAXTypeError:
+        raise InputError(
+            "log_density is not a JAX function (it turns a traced array into numbers); "
+            "write it with jax.numpy, or pass points and scores to Draws."
+        ) from None
+    except (TypeError, ValueError, IndexError) as error:
+        raise InputError(
+            f"log_density fails on a point of shape ({dim},): {str(error).splitlines()[0]}"
+        ) from error
+    shape, kind = getattr(answer, "shape", None), getattr(answer, "dtype", None)
+    if shape != () or kind is None or not jnp.issubdtype(kind, jnp.floating):
+        raise InputError(
+            f"log_density gives {answer} for a point of shape ({dim},); return one float, "
+            "for example with a sum over the coordinates."
+        )

@@ -1,0 +1,211 @@
+"""Any numpyro distribution on a box of R^d as a measure."""
+
+from collections.abc import Callable, Sequence
+from functools import partial, wraps
+from typing import Any, ParamSpec, TypeVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpyro.distributions as nd
+
+from steinquad._float64 import float64
+from steinquad._types import Array, as_points
+from steinquad.errors import InputError
+from steinquad.measures._checks import as_draw_request, as_names, as_probabilities
+from steinquad.measures._invert import invert_cdf
+from steinquad.measures._numpyro_support import support_of, unwrap
+from steinquad.measures._rebuild import in_float64, is_stock
+from steinquad.measures.base import Measure
+
+__all__ = ["NumpyroMeasure"]
+
+# numpyro's truncation subtracts cdf(low) from cdf(x): below this share few digits are left.
+SMALLEST_MASS = 1e-9
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def in_numpyro_rules(function: Callable[P, R]) -> Callable[P, R]:
+    """Run `function` in float64 and with JAX's default promotion, which numpyro relies on."""
+
+    @wraps(function)
+    def scoped(*args: P.args, **kwargs: P.kwargs) -> R:
+        with jax.numpy_rank_promotion("allow"), jax.numpy_dtype_promotion("standard"):
+            return float64(function)(*args, **kwargs)
+
+    return scoped
+
+
+def _log_prob(dist: Any, x: Any) -> Any:
+    return dist.log_prob(x.reshape(dist.event_shape))
+
+
+def _log_probs(dist: Any, x: Any) -> Any:
+    return jax.vmap(partial(_log_prob, dist))(x)
+
+
+def _scores(dist: Any, x: Any) -> Any:
+    return jax.vmap(jax.grad(partial(_log_prob, dist)))(x)
+
+
+def _cdfs(dist: Any, x: Any) -> Any:
+    return unwrap(dist).cdf(x)
+
+
+def _icdfs(dist: Any, p: Any) -> Any:
+    return unwrap(dist).icdf(p)
+
+
+def _samples(dist: Any, key: Any, n: int) -> Any:
+    return dist.sample(key, (n,))
+
+
+# Compiled once for a kind of distribution: parameters are arguments, so a second measure of the
+# same structure runs the same code.
+COMPILED: dict[Callable[..., Any], Callable[..., Any]] = {
+    **{f: jax.jit(f) for f in (_log_probs, _scores, _cdfs, _icdfs)},
+    _samples: jax.jit(_samples, static_argnums=2),
+}
+
+
+class NumpyroMeasure(Measure):
+    """A numpyro distribution as it is: scalar, `.to_event(1)`, multivariate, mixture, truncated.
+
+    Args:
+        dist: a continuous distribution with empty batch shape on R, a half-line, an interval or
+            a box of these.
+        names: coordinate names, `x0, x1, ...` by default.
+
+    `cdf` and `icdf` are there when the coordinates are independent and numpyro knows the cdf.
+
+    >>> import numpyro.distributions as nd
+    >>> NumpyroMeasure(nd.Normal(0.0, 2.0)).score([[1.0]])
+    array([[-0.25]])
+    """
+
+    @in_numpyro_rules
+    def __init__(self, dist: nd.Distribution, names: Sequence[str] | None = None) -> None:
+        _check(dist)
+        dim = int(np.prod(dist.event_shape))
+        self.dist = in_float64(dist)
+        self.support = support_of(self.dist, dim)
+        self.names = as_names(names, dim)
+        # numpyro's own classes travel through jit as arguments; another class may keep state that
+        # its pytree forgets, so it is evaluated as the object it is, operation by operation.
+        self._portable = is_stock(self.dist) and _is_pytree(self.dist, np.zeros((1, dim)))
+        self.provides, self._has_sample, self._has_icdf = self._capabilities()
+
+    @in_numpyro_rules
+    def score(self, x: Array) -> Array:
+        """Gradient of the log density, by automatic differentiation."""
+        return self._run(_scores, as_points("x", x, self.dim))
+
+    @in_numpyro_rules
+    def log_density(self, x: Array) -> Array:
+        """Log density, minus infinity outside the support."""
+        x = as_points("x", x, self.dim)
+        return np.where(self.support.contains(x), self._run(_log_probs, x), -np.inf)
+
+    @in_numpyro_rules
+    def sample(self, n: int, *, seed: int) -> Array:
+        """Independent draws from numpyro's sampler, or by inverting the cdf where it has none."""
+        n, seed = as_draw_request(n, seed)
+        if "sample" not in self.provides:
+            raise self._missing("sample")
+        if not self._has_sample:
+            return self.icdf(np.random.default_rng(seed).random((n, self.dim)))
+        return self._run(_samples, jax.random.key(seed), n).reshape(n, self.dim)
+
+    @in_numpyro_rules
+    def cdf(self, x: Array) -> Array:
+        """Distribution function of each coordinate."""
+        if "cdf" not in self.provides:
+            raise self._missing("cdf")
+        x = as_points("x", x, self.dim)
+        low, high = self.support.low, self.support.high
+        inner = np.clip(x, low, high)
+        # Formulas with a division or a logarithm are undefined at the sides: set those by hand.
+        return np.where(x <= low, 0.0, np.where(x >= high, 1.0, self._run(_cdfs, inner)))
+
+    @in_numpyro_rules
+    def icdf(self, p: Array) -> Array:
+        """Inverse of `cdf`: numpyro's, or by root finding where it has none."""
+        if "icdf" not in self.provides:
+            raise self._missing("icdf")
+        p = as_probabilities(p, self.dim)
+        return self._run(_icdfs, p) if self._has_icdf else invert_cdf(self.cdf, self.support, p)
+
+    def _run(self, function: Callable[..., Any], *args: Any) -> Array:
+        call = COMPILED[function] if self._portable else function
+        args = tuple(jnp.asarray(a) if isinstance(a, np.ndarray) else a for a in args)
+        return np.array(call(self.dist, *args), dtype=np.float64)
+
+    def _capabilities(self) -> tuple[frozenset[str], bool, bool]:
+        """What this measure provides, and whether numpyro itself has the sampler and the icdf."""
+        dist, point = self.dist, np.full((1, self.dim), 0.5)
+        sample = _implemented(lambda key: _samples(dist, key, 1), jax.random.key(0))
+        scalar = unwrap(dist).event_shape == ()
+        cdf = scalar and _implemented(partial(_cdfs, dist), point) and not _cancels(unwrap(dist))
+        known = {"log_density"} | ({"cdf", "icdf", "sample"} if cdf else set())
+        if sample:
+            known.add("sample")
+        return frozenset(known), sample, cdf and _implemented(partial(_icdfs, dist), point)
+
+
+def _implemented(function: Callable[[Any], Any], argument: Any) -> bool:
+    """Whether numpyro implements it; some inverses need a package that may be absent."""
+    try:
+        jax.eval_shape(function, argument)
+    except (ImportError, NotImplementedError):
+        return False
+    return True
+
+
+def _is_pytree(dist: nd.Distribution, x: Array) -> bool:
+    """Whether the log density survives the passage through jit's arguments."""
+    try:
+        jax.eval_shape(_log_probs, dist, x)
+    except Exception:  # whatever a foreign transform's pytree raises means the same: no
+        return False
+    return True
+
+
+def _check(dist: Any) -> None:
+    """Refuse what is not a density on R^d, with the reason."""
+    if not isinstance(dist, nd.Distribution):
+        raise InputError(
+            f"measure is a {type(dist).__name__}; pass a numpyro distribution to NumpyroMeasure."
+        )
+    kind = type(dist).__name__
+    if isinstance(unwrap(dist), nd.Delta):
+        raise InputError("measure is a Delta; a point mass has no density to integrate against.")
+    if isinstance(unwrap(dist), nd.ImproperUniform):
+        raise InputError(
+            "measure is an ImproperUniform, which has no total mass; use a Uniform on a box."
+        )
+    if dist.batch_shape:
+        raise InputError(
+            f"measure {kind} has batch shape {dist.batch_shape}; "
+            f"call .to_event({len(dist.batch_shape)}) to make it one distribution."
+        )
+    if dist.event_dim > 1:
+        raise InputError(
+            f"measure {kind} has event shape {dist.event_shape}; matrices are not supported, "
+            "so integrate over a vector of unconstrained coordinates instead."
+        )
+    if 0 in dist.event_shape:
+        raise InputError(f"measure {kind} has no coordinates; give at least one.")
+
+
+def _cancels(dist: Any) -> bool:
+    """Whether a truncated distribution's cdf has lost its digits, far in the right tail."""
+    if not isinstance(dist, nd.LeftTruncatedDistribution | nd.TwoSidedTruncatedDistribution):
+        return False
+    two_sided = isinstance(dist, nd.TwoSidedTruncatedDistribution)
+    base: Any = dist.base_dist
+    top = np.asarray(base.cdf(dist.high)) if two_sided else np.ones(())
+    mass = top - np.asarray(base.cdf(dist.low))
+    return bool(np.any(mass < SMALLEST_MASS * top))

@@ -1,0 +1,166 @@
+"""Distributions of `scipy.stats` as measures."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+import scipy.stats
+
+from steinquad._types import Array, as_points
+from steinquad.errors import InputError
+from steinquad.measures._checks import as_draw_request, as_names, as_probabilities
+from steinquad.measures._scipy_scores import STANDARD_SCORES, numerical_score
+from steinquad.measures.base import Measure
+from steinquad.support import Support
+
+__all__ = ["ScipyMeasure", "ScipyMultivariateNormal", "from_scipy"]
+
+EVERYTHING = frozenset({"log_density", "sample", "cdf", "icdf"})
+
+
+class ScipyMeasure(Measure):
+    """A univariate continuous distribution of `scipy.stats`, frozen or of the newer kind.
+
+    The score is a closed form for the common families and a checked numerical derivative of
+    `logpdf` for any other.
+
+    Args:
+        dist: for example `scipy.stats.gamma(2.0, scale=3.0)` or `scipy.stats.Normal(mu=1.0)`.
+        names: the name of the coordinate, `x0` by default.
+    """
+
+    provides = EVERYTHING
+
+    def __init__(self, dist: Any, names: Sequence[str] | None = None) -> None:
+        _check(dist)
+        self.dist = dist
+        low, high = (float(side) for side in dist.support())
+        self.support = Support.box(low, high, 1)
+        self.names = as_names(names, 1)
+        self._icdf = dist.ppf if hasattr(dist, "ppf") else dist.icdf
+        self._score = _closed_form(dist)
+        if self._score is None:
+            width = float(self._icdf(0.75) - self._icdf(0.25))
+            self._score = partial(numerical_score, dist.logpdf, low=low, high=high, width=width)
+
+    def score(self, x: Array) -> Array:
+        """Derivative of the log density."""
+        z = as_points("x", x, 1)[:, 0]
+        with np.errstate(all="ignore"):  # outside the support it need not be a number
+            return np.asarray(self._score(z), dtype=np.float64)[:, None]
+
+    def log_density(self, x: Array) -> Array:
+        """Log density, minus infinity outside the support."""
+        x = as_points("x", x, 1)
+        with np.errstate(all="ignore"):
+            value = np.asarray(self.dist.logpdf(x[:, 0]), dtype=np.float64)
+        return np.where(self.support.contains(x), value, -np.inf)
+
+    def sample(self, n: int, *, seed: int) -> Array:
+        """Independent draws from SciPy's own sampler."""
+        n, seed = as_draw_request(n, seed)
+        rng = np.random.default_rng(seed)
+        if hasattr(self.dist, "rvs"):
+            draws = self.dist.rvs(size=n, random_state=rng)
+        else:
+            draws = self.dist.sample((n,), rng=rng)
+        return np.asarray(draws, dtype=np.float64).reshape(n, 1)
+
+    def cdf(self, x: Array) -> Array:
+        """Distribution function."""
+        return np.asarray(self.dist.cdf(as_points("x", x, 1)), dtype=np.float64)
+
+    def icdf(self, p: Array) -> Array:
+        """Inverse of `cdf`."""
+        return np.asarray(self._icdf(as_probabilities(p, 1)), dtype=np.float64)
+
+
+class ScipyMultivariateNormal(Measure):
+    """A frozen `scipy.stats.multivariate_normal`; its covariance must not be singular."""
+
+    provides = frozenset({"log_density", "sample"})
+
+    def __init__(self, dist: Any, names: Sequence[str] | None = None) -> None:
+        self.dist = dist
+        self.mean = np.atleast_1d(np.asarray(dist.mean, dtype=np.float64))
+        self.support = Support.real(len(self.mean))
+        self.names = as_names(names, self.dim)
+        try:
+            self._factor = scipy.linalg.cho_factor(np.atleast_2d(dist.cov), lower=True)
+        except np.linalg.LinAlgError:
+            raise InputError(
+                "measure multivariate_normal has a singular covariance, so no density on "
+                f"R^{self.dim}; integrate over fewer coordinates."
+            ) from None
+
+    def score(self, x: Array) -> Array:
+        """`-C^-1 (x - mean)`."""
+        x = as_points("x", x, self.dim)
+        return -scipy.linalg.cho_solve(self._factor, (x - self.mean).T).T
+
+    def log_density(self, x: Array) -> Array:
+        """Log density."""
+        x = as_points("x", x, self.dim)
+        return np.asarray(self.dist.logpdf(x), dtype=np.float64).reshape(len(x))
+
+    def sample(self, n: int, *, seed: int) -> Array:
+        """Independent draws from SciPy's own sampler."""
+        n, seed = as_draw_request(n, seed)
+        draws = self.dist.rvs(size=n, random_state=np.random.default_rng(seed))
+        return np.asarray(draws, dtype=np.float64).reshape(n, self.dim)
+
+
+def from_scipy(dist: Any, names: Sequence[str] | None = None) -> Measure:
+    """The measure of a `scipy.stats` distribution, univariate or multivariate normal."""
+    if isinstance(dist, type(scipy.stats.multivariate_normal([0.0]))):
+        return ScipyMultivariateNormal(dist, names)
+    return ScipyMeasure(dist, names)
+
+
+def _closed_form(dist: Any) -> Any:
+    """The score of a common family in the user's units, or None.
+
+    The one place of the change of variable: x = loc + scale z divides the score by the scale.
+    """
+    generic: Any = getattr(dist, "dist", None)
+    name = getattr(generic, "name", "")
+    # The name alone would also match a user's own family of the same name.
+    if name not in STANDARD_SCORES or type(generic) is not type(getattr(scipy.stats, name)):
+        return None
+    shapes, loc, scale = generic._parse_args(*dist.args, **dist.kwds)
+    standard = STANDARD_SCORES[name]
+    return lambda x: standard((x - loc) / scale, *shapes) / scale
+
+
+def _check(dist: Any) -> None:
+    """Refuse what is not one scalar continuous distribution, with the reason."""
+    kind = getattr(getattr(dist, "dist", None), "name", None) or type(dist).__name__
+    if isinstance(dist, scipy.stats.rv_continuous | scipy.stats.rv_discrete):
+        name = getattr(dist, "name", None) or kind
+        raise InputError(
+            f"measure scipy.stats.{name} is not frozen; call it with its parameters first, "
+            f"for example {name}(loc=0.0, scale=1.0)."
+        )
+    ancestors = {base.__name__ for base in type(dist).__mro__}
+    discrete = isinstance(getattr(dist, "dist", None), scipy.stats.rv_discrete)
+    if discrete or "DiscreteDistribution" in ancestors:
+        raise InputError(f"measure {kind} is discrete; the Stein operator needs a density on R^d.")
+    if type(dist).__module__.endswith("_multivariate"):
+        raise InputError(
+            f"measure {kind} is not supported; of the multivariate distributions of scipy.stats "
+            "only multivariate_normal lives on R^d with a known score, so use numpyro's or pass a "
+            "log density to LogDensity."
+        )
+    needed = {"logpdf", "cdf", "support"}
+    if not needed <= set(dir(dist)) or not {"ppf", "icdf"} & set(dir(dist)):
+        raise InputError(f"measure is a {kind}; pass a continuous scipy.stats distribution.")
+    probe = np.asarray(dist.cdf(0.0))
+    if probe.ndim:
+        raise InputError(
+            f"measure {kind} has parameters of shape {probe.shape}; pass scalars, and use "
+            "Product for several coordinates."
+        )
+    if np.isnan(probe):
+        raise InputError(f"measure {kind} has parameters outside their domain; check them.")

@@ -1,0 +1,119 @@
+"""A scalar measure cut to an interval, as a whole."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from steinquad._types import Array, as_points
+from steinquad.errors import InputError
+from steinquad.measures._checks import as_draw_request, as_probabilities
+from steinquad.measures._invert import invert_cdf
+from steinquad.measures.base import Measure
+from steinquad.measures.convert import as_measure
+from steinquad.support import Support
+
+__all__ = ["Truncated"]
+
+# The mass of the interval is a difference of two values of the cdf: below these, absolutely and
+# as a share of the larger value, fewer than about seven digits of it are left.
+SMALLEST_MASS, SMALLEST_SHARE = 1e-12, 1e-9
+
+
+class Truncated(Measure):
+    """`base` given that it lies between `low` and `high`.
+
+    Only the base's cdf is needed, so mixtures are cut as a whole: the weight of each component
+    changes with its mass inside the interval.
+
+    Args:
+        base: a scalar measure with a cdf and a log density, anything `as_measure` takes.
+        low: left side, None for the base's own.
+        high: right side, None for the base's own.
+
+    >>> import scipy.stats as st
+    >>> Truncated(st.norm(), low=0.0).cdf([[0.6744897501960817]]).round(12)
+    array([[0.5]])
+    """
+
+    provides = frozenset({"log_density", "sample", "cdf", "icdf"})
+
+    def __init__(self, base: Any, low: float | None = None, high: float | None = None) -> None:
+        self.base = as_measure(base)
+        if self.base.dim != 1:
+            raise InputError(
+                f"base has dim {self.base.dim}; Truncated cuts scalar measures, "
+                "so truncate the blocks of a Product one by one."
+            )
+        lacking = {"cdf", "log_density"} - self.base.provides
+        if lacking:
+            raise InputError(
+                f"base {type(self.base).__name__} has no {sorted(lacking)[0]}; Truncated needs "
+                "a cdf and a log density, so pass a LogDensity with a support instead."
+            )
+        self.support = _intersection(self.base.support, _side("low", low), _side("high", high))
+        self.names = self.base.names
+        self._below = self._base_cdf(self.support.low[0])
+        top = self._base_cdf(self.support.high[0])
+        self._mass = top - self._below
+        if not self._mass > max(SMALLEST_MASS, SMALLEST_SHARE * top):
+            raise InputError(
+                f"base has mass {self._mass:.3g} in {self.support}, too little to compute with; "
+                "widen low to high, or pass a LogDensity with a support."
+            )
+
+    def score(self, x: Array) -> Array:
+        """The base's score: a constant factor of the density does not change it."""
+        return self.base.score(x)
+
+    def log_density(self, x: Array) -> Array:
+        """Log density, normalized on the interval."""
+        x = as_points("x", x, 1)
+        value = self.base.log_density(x) - math.log(self._mass)
+        return np.where(self.support.contains(x), value, -np.inf)
+
+    def sample(self, n: int, *, seed: int) -> Array:
+        """Independent draws by inversion."""
+        n, seed = as_draw_request(n, seed)
+        return self.icdf(np.random.default_rng(seed).random((n, 1)))
+
+    def cdf(self, x: Array) -> Array:
+        """Distribution function on the interval."""
+        inner = np.clip(as_points("x", x, 1), self.support.low, self.support.high)
+        return np.clip((self.base.cdf(inner) - self._below) / self._mass, 0.0, 1.0)
+
+    def icdf(self, p: Array) -> Array:
+        """Inverse of `cdf`: through the base's, or by root finding where it has none."""
+        p = as_probabilities(p, 1)
+        if "icdf" not in self.base.provides:
+            return invert_cdf(self.cdf, self.support, p)
+        low, high = self.support.low, self.support.high
+        inner = np.clip(self.base.icdf(np.clip(self._below + p * self._mass, 0.0, 1.0)), low, high)
+        return np.where(p <= 0, low, np.where(p >= 1, high, inner))  # the sides without rounding
+
+    def _base_cdf(self, side: float) -> float:
+        if math.isinf(side):
+            return float(side > 0)
+        return float(self.base.cdf(np.array([[side]]))[0, 0])
+
+
+def _side(name: str, value: Any) -> float | None:
+    if value is None:
+        return None
+    try:
+        side = float(value)
+    except (TypeError, ValueError):
+        side = math.nan
+    if math.isnan(side):
+        raise InputError(f"{name} is {value!r}; pass a number, or None for an open side.")
+    return side
+
+
+def _intersection(support: Support, low: float | None, high: float | None) -> Support:
+    left = support.low[0] if low is None else max(low, support.low[0])
+    right = support.high[0] if high is None else min(high, support.high[0])
+    if not left < right:
+        raise InputError(
+            f"low to high leaves nothing of the base's support {support}; give low < high in it."
+        )
+    return Support.box(left, right, 1)

@@ -1,0 +1,73 @@
+"""Activation functions as pairs `z -> (a(z), a'(z))`.
+
+The Stein operator needs the derivative of every activation anyway, and value and derivative share
+their exponential, so each activation is one function that gives both.
+"""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Literal, TypeAlias
+
+import jax
+import jax.numpy as jnp
+
+__all__ = ["ACTIVATIONS", "Activation", "ActivationName"]
+
+Activation: TypeAlias = Callable[[jax.Array], tuple[jax.Array, jax.Array]]
+ActivationName: TypeAlias = Literal[
+    "celu", "tanh", "gauss", "sigmoid", "tanhshrink", "softplus", "sine"
+]
+
+
+def celu(z: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """max(0, z) + min(0, exp(z) - 1): continuously differentiable, with a kinked derivative."""
+    # The clamp keeps exp from overflowing in the branch that `where` throws away.
+    e = jnp.exp(jnp.where(z > 0, 0.0, z))  # not minimum, whose derivative at a tie is 1/2
+    return jnp.where(z > 0, z, e - 1.0), jnp.where(z > 0, 1.0, e)
+
+
+def tanh(z: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Hyperbolic tangent."""
+    a = jnp.tanh(z)
+    return a, 1.0 - a * a
+
+
+def gauss(z: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """exp(-z^2)."""
+    a = jnp.exp(-z * z)
+    return a, -2.0 * z * a
+
+
+def sigmoid(z: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """1 / (1 + exp(-z))."""
+    a = jax.nn.sigmoid(z)
+    return a, a * (1.0 - a)
+
+
+def tanhshrink(z: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """z - tanh(z)."""
+    t = jnp.tanh(z)
+    return z - t, t * t
+
+
+def softplus(z: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """log(1 + exp(z))."""
+    return jax.nn.softplus(z), jax.nn.sigmoid(z)
+
+
+def sine(z: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """sin(z)."""
+    return jnp.sin(z), jnp.cos(z)
+
+
+ACTIVATIONS: Mapping[str, Activation] = MappingProxyType(
+    {
+        "celu": celu,
+        "tanh": tanh,
+        "gauss": gauss,
+        "sigmoid": sigmoid,
+        "tanhshrink": tanhshrink,
+        "softplus": softplus,
+        "sine": sine,
+    }
+)

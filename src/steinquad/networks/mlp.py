@@ -1,0 +1,56 @@
+"""The vector field u: a multilayer perceptron with its derivative along given directions."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+from steinquad.networks.activations import ACTIVATIONS
+
+__all__ = ["MLP"]
+
+
+class MLP(eqx.Module):
+    """`u(z) = W_L a(... a(W_1 z + b_1) ...) + b_L`, outputs shaped (k, d).
+
+    One field of d components for each of the k integrands; they share all layers but the last.
+    """
+
+    weights: tuple[jax.Array, ...]  # (h, d), (h, h), ..., and last (k, d, h)
+    biases: tuple[jax.Array, ...]  # (h,), ..., and last (k, d)
+    activation: str = eqx.field(static=True)
+
+    @property
+    def depth(self) -> int:
+        """Number of activation layers."""
+        return len(self.weights) - 1
+
+    def hidden(self, z: jax.Array) -> tuple[list[jax.Array], list[jax.Array]]:
+        """Activations and their derivatives in every layer, at one point `(d,)`."""
+        act = ACTIVATIONS[self.activation]
+        values, slopes = [], []
+        for w, b in zip(self.weights[:-1], self.biases[:-1], strict=True):
+            z, slope = act(w @ z + b)
+            values.append(z)
+            slopes.append(slope)
+        return values, slopes
+
+    def __call__(self, z: jax.Array) -> jax.Array:
+        """u at one point, (d,) -> (k, d)."""
+        values, _ = self.hidden(z)
+        return self.weights[-1] @ values[-1] + self.biases[-1]
+
+    @classmethod
+    def initialize(
+        cls, key: jax.Array, *, dim: int, outputs: int, width: int, depth: int, activation: str
+    ) -> "MLP":
+        """Weights and biases uniform on +-1/sqrt(fan in), as in the paper's experiments."""
+        sizes = [dim] + [width] * depth
+        weights, biases = [], []
+        for i, fan_in in enumerate(sizes):
+            key, wkey, bkey = jax.random.split(key, 3)
+            last = i == depth
+            rows = (outputs, dim) if last else (width,)
+            bound = 1.0 / jnp.sqrt(fan_in)
+            weights.append(jax.random.uniform(wkey, (*rows, fan_in), minval=-bound, maxval=bound))
+            biases.append(jax.random.uniform(bkey, rows, minval=-bound, maxval=bound))
+        return cls(tuple(weights), tuple(biases), activation)

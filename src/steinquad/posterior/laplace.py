@@ -1,0 +1,195 @@
+"""GGN-Laplace: a Gaussian posterior around the trained weights, and the marginal of theta0.
+
+    Sigma^-1 = beta G + diag(alpha on the weights, alpha or 0 on theta0)        (paper, section 3)
+
+Dense by Cholesky up to `DENSE_LIMIT` weights; beyond that only the variance of theta0, by a
+preconditioned Krylov solve with a bound on each side.
+"""
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import jax.numpy as jnp
+import numpy as np
+import scipy.linalg
+
+from steinquad._types import Array
+from steinquad.networks.stein_network import SteinNetwork
+from steinquad.posterior.evidence import Precisions, Spectrum, tune
+from steinquad.posterior.ggn import ggn, ggn_product, iterate_blocks, scaled_residuals
+from steinquad.posterior.krylov import Nystroem, lanczos_spectrum, quadratic_form
+from steinquad.training.objective import TrainingSet, flatten, theta0_entries
+
+__all__ = ["DENSE_LIMIT", "Posterior", "laplace", "prior_precision"]
+
+DENSE_LIMIT = 5000
+NYSTROEM_RANK = 500
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """Gaussian over the weights of a trained network.
+
+    Attributes:
+        theta0_covariance: covariance of the k integrals, (k, k).
+        precisions: alpha, beta and the effective number of weights.
+        noise: relative noise of each output, (k,); beta is the precision of the residuals over it.
+        gap: relative width of the bounds on the variance of theta0; 0 when computed exactly.
+        ggn: G, where it was formed.
+        factor: lower Cholesky factor of the precision matrix, where it was formed.
+        jitter: what had to be added to the diagonal of the precision, relative to its mean.
+    """
+
+    theta0_covariance: Array
+    precisions: Precisions
+    noise: Array
+    gap: float
+    ggn: Array | None
+    factor: Array | None
+    jitter: float
+
+
+def prior_precision(theta0: np.ndarray, alpha: float, flat: bool) -> Array:
+    """Diagonal of the prior precision: alpha, and 0 on theta0 if its prior is flat."""
+    return np.where(theta0 & flat, 0.0, alpha)
+
+
+def output_noise(network: SteinNetwork, data: TrainingSet) -> tuple[Array, float]:
+    """Root mean square residual of each output relative to their mean, and |r / noise|^2."""
+    vector = flatten(network)
+    ones = jnp.ones_like(network.theta0)
+    squares = np.zeros(len(ones))
+    for block in iterate_blocks(data):
+        rows = scaled_residuals(vector, network, block, data.frame, ones)
+        squares += np.asarray(jnp.sum(rows**2, axis=0))
+    if len(squares) == 1 or squares.min() == 0.0:
+        return np.ones(len(squares)), float(squares.sum())
+    noise = np.sqrt(squares / squares.mean())
+    return noise, float(np.sum(squares / noise**2))
+
+
+def laplace(network: SteinNetwork, data: TrainingSet, *, flat: bool, seed: int = 0) -> Posterior:
+    """Posterior with prior and noise precision of highest evidence.
+
+    Args:
+        network: trained weights.
+        data: what they were trained on.
+        flat: a flat prior on theta0; otherwise it shares the prior of the weights (the paper).
+        seed: of the probes of the matrix-free way; the dense way draws nothing.
+    """
+    vector = flatten(network)
+    theta0 = theta0_entries(network)
+    noise, residual = output_noise(network, data)
+    values = np.asarray(vector)
+    penalized = ~(theta0 & flat)
+    k = int(theta0.sum())
+    scalars = {
+        "observations": float(jnp.sum(data.blocks.weights)) * k - (k if flat else 0),
+        "residual": residual,
+        "weight": float(values[penalized] @ values[penalized]),
+    }
+    solve = _dense if len(values) <= DENSE_LIMIT else _matrix_free
+    return solve(network, data, theta0, flat, noise, scalars, seed)
+
+
+def _dense(
+    network: SteinNetwork,
+    data: TrainingSet,
+    theta0: np.ndarray,
+    flat: bool,
+    noise: Array,
+    scalars: dict[str, float],
+    seed: int,
+) -> Posterior:
+    del seed
+    matrix = ggn(flatten(network), network, data, jnp.asarray(noise))
+    if flat:  # eliminate theta0
+        w = ~theta0
+        cross = matrix[np.ix_(w, theta0)]
+        inside = np.linalg.solve(matrix[np.ix_(theta0, theta0)], cross.T)
+        spectrum = Spectrum.dense(matrix[np.ix_(w, w)] - cross @ inside)
+    else:
+        spectrum = Spectrum.dense(matrix)
+    precisions = tune(spectrum, **scalars)
+    precision = precisions.beta * matrix
+    precision[np.diag_indices_from(precision)] += prior_precision(theta0, precisions.alpha, flat)
+    factor, jitter = cholesky(precision)
+    unit = np.eye(len(theta0))[:, theta0]
+    half = scipy.linalg.solve_triangular(factor, unit, lower=True)
+    return Posterior(half.T @ half, precisions, noise, 0.0, matrix, factor, jitter)
+
+
+def cholesky(matrix: Array) -> tuple[Array, float]:
+    """Lower factor and the relative jitter that it took."""
+    scale = float(np.mean(np.diag(matrix)))
+    jitter = 0.0
+    while True:
+        try:
+            shifted = matrix + jitter * scale * np.eye(len(matrix)) if jitter else matrix
+            return scipy.linalg.cholesky(shifted, lower=True), jitter
+        except np.linalg.LinAlgError:
+            jitter = max(1e-15, 10 * jitter)
+            if jitter > 1e-6:
+                raise
+
+
+def _matrix_free(
+    network: SteinNetwork,
+    data: TrainingSet,
+    theta0: np.ndarray,
+    flat: bool,
+    noise: Array,
+    scalars: dict[str, float],
+    seed: int,
+) -> Posterior:
+    """Eliminate theta0, whose block of G is diagonal, and bound what the weights add to it.
+
+    With `a = diag(beta G_00 + alpha0)` and `C = beta G_w0`, the covariance of theta0 is
+    `a^-1 + a^-1 C^T S^-1 C a^-1`, S = beta G_ww + alpha I - C a^-1 C^T. Under a flat prior S is
+    `beta (G_ww - G_w0 G_00^-1 G_0w) + alpha I`: a Gram matrix of centered columns, plus alpha. The
+    proper prior of the paper changes that by terms of relative size alpha / (beta n).
+    """
+    vector, scale = flatten(network), jnp.asarray(noise)
+    p, k = len(theta0), int(theta0.sum())
+    w = ~theta0
+
+    def product(v: Array) -> Array:
+        image = ggn_product(vector, network, data, scale, jnp.asarray(v))
+        return np.asarray(image)
+
+    columns = np.stack([product(unit) for unit in np.eye(p)[theta0]], axis=1)  # G_.0, (p, k)
+    g00 = np.diag(columns[theta0])
+
+    def eliminated(shrink: Array) -> Callable[[Array], Array]:
+        """v -> (G_ww - G_w0 diag(shrink / G_00) G_0w) v."""
+
+        def apply(v: Array) -> Array:
+            full = np.zeros(p)
+            full[w] = v
+            return product(full)[w] - columns[w] @ ((shrink / g00) * (columns[w].T @ v))
+
+        return apply
+
+    centered = eliminated(np.ones(k))
+    spectrum = lanczos_spectrum(centered, p - k, seed=seed)
+    precisions = tune(spectrum, **scalars)
+    alpha, beta = precisions.alpha, precisions.beta
+    a = beta * g00 + (0.0 if flat else alpha)
+    operator = eliminated(beta * g00 / a)
+    nystroem = Nystroem.build(operator, p - k, min(NYSTROEM_RANK, (p - k) // 2), seed)
+    b = beta * columns[w] / a  # (p - k, k)
+
+    def form(v: Array) -> tuple[float, float]:
+        bounds = quadratic_form(operator, v, alpha=alpha, beta=beta, nystroem=nystroem)
+        return bounds.lower, bounds.upper
+
+    covariance, gap = np.diag(1.0 / a), 0.0
+    for j in range(k):
+        lower, upper = form(b[:, j])
+        covariance[j, j] += upper
+        gap = max(gap, (upper - lower) / covariance[j, j])
+    for i, j in itertools.combinations(range(k), 2):  # polarization
+        plus, minus = form(b[:, i] + b[:, j]), form(b[:, i] - b[:, j])
+        covariance[i, j] = covariance[j, i] = (sum(plus) - sum(minus)) / 8
+    return Posterior(covariance, precisions, noise, gap, None, None, 0.0)

@@ -1,0 +1,68 @@
+"""Is the data consistent with the Stein identity? The test every fit makes before it is believed.
+
+E[S[u]] = 0 for every admissible u, so the average of S[u] over the draws must be zero within its
+standard error. The constant fields test the flux through the boundary: without bounds they say
+E[score] = 0. Where the scores came with the draws, the fields `x_i e_i` test their scale as well.
+"""
+
+import numpy as np
+from scipy.special import stdtrit
+
+from steinquad._types import Array
+
+__all__ = ["FALSE_ALARM", "flux_violation", "robust_standard_error"]
+
+FALSE_ALARM = 1e-4  # chance that sound data fail, over all fields together
+
+
+def robust_standard_error(values: Array, weights: Array) -> tuple[Array, int]:
+    """Standard error of a weighted mean, (n, m) -> (m,), and its degrees of freedom.
+
+    The larger of the one for independent draws and the one from the means of sqrt(n) consecutive
+    batches, which sees the autocorrelation of a Markov chain.
+    """
+    n = len(values)
+    w = weights / weights.sum()
+    centered = values - w @ values
+    independent = np.sum((w[:, None] * centered) ** 2, axis=0) * n / max(n - 1, 1)
+    batches = int(np.sqrt(n))
+    if batches < 10:
+        return np.sqrt(independent), n - 1
+    sums = np.stack([part.sum(axis=0) for part in np.array_split(w[:, None] * centered, batches)])
+    batched = np.sum(sums**2, axis=0) * batches / (batches - 1)
+    return np.sqrt(np.maximum(independent, batched)), batches - 1
+
+
+def flux_violation(
+    x: Array, drift: Array, value: Array, weights: Array, names: tuple[str, ...], scale: bool
+) -> str | None:
+    """A sentence naming the worst violated identity and its likely causes, or None.
+
+    Args:
+        x: points, (n, d).
+        drift: `m score + slope`, the Stein image of the constant fields, (n, d).
+        value: diagonal of the multiplier m, (n, d).
+        weights: of the points, (n,).
+        names: of the coordinates.
+        scale: also test the fields `x_i e_i`.
+    """
+    w = weights / weights.sum()
+    tests = [("E[score] = 0", drift)]
+    if scale:
+        centered = x - w @ x
+        tests.append(("E[(x - E[x]) score] = -1", centered * drift + value))
+    images = np.concatenate([image for _, image in tests], axis=1)
+    error, dof = robust_standard_error(images, weights)
+    mean = w @ images
+    ratio = np.divide(np.abs(mean), error, out=np.zeros_like(mean), where=error > 0)
+    limit = stdtrit(dof, 1 - FALSE_ALARM / (2 * len(mean)))
+    worst = int(np.argmax(ratio))
+    if ratio[worst] <= limit:
+        return None
+    identity = tests[worst // x.shape[1]][0]
+    name = names[worst % x.shape[1]]
+    return (
+        f"the Stein identity {identity} fails in coordinate {name} by {ratio[worst]:.1f} standard "
+        "errors; likely causes: a bounded support that was not declared, scores of another "
+        "measure or of other coordinates than x, or draws that are not from the measure"
+    )

@@ -1,0 +1,137 @@
+"""Residuals and penalty: the one definition that every optimizer and the posterior read.
+
+    loss(theta) = (1/N) sum_i w_i |g(x_i) - y_i|^2 + lambda |theta|^2,   N = sum_i w_i,
+
+the paper's eq. 5. Up to scale and a constant it is the negative log posterior for noise variance
+sigma^2 and prior variance sigma0^2 with `lambda = sigma^2 / (N sigma0^2)`. The penalty leaves
+theta0 out (a flat prior on the integral) unless `Penalty.theta0` is set.
+"""
+
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
+
+from steinquad._types import Array
+from steinquad.networks.stein_network import SteinNetwork, evaluate
+from steinquad.stein.inputs import Frame, SteinInputs
+
+__all__ = [
+    "Block",
+    "Penalty",
+    "TrainingSet",
+    "flatten",
+    "predict",
+    "residuals",
+    "theta0_entries",
+    "unflatten",
+    "value_and_gradient",
+]
+
+# Most points a block. On a CPU one block of intermediate arrays stays in cache; an accelerator
+# wants more work a launch. Memory beyond the data themselves is that of one block, whatever n is.
+BLOCK_CPU, BLOCK_ACCELERATOR = 2560, 65536
+
+
+class Block(eqx.Module):
+    """Some points; a `TrainingSet` stacks equal blocks along a leading axis."""
+
+    inputs: SteinInputs
+    y: jax.Array  # (points, k)
+    weights: jax.Array  # (points,), 0 for padding
+
+
+class TrainingSet(eqx.Module):
+    """All points in equal blocks, with the frame they share."""
+
+    blocks: Block
+    frame: Frame
+    n: int = eqx.field(static=True)
+
+    @classmethod
+    def build(cls, inputs: SteinInputs, frame: Frame, y: Array, weights: Array) -> "TrainingSet":
+        """Cut a batch into blocks, the last one padded with points of weight zero."""
+        n = len(y)
+        most = BLOCK_CPU if jax.default_backend() == "cpu" else BLOCK_ACCELERATOR
+        count = -(-n // most)
+        size = -(-n // count)
+        padding = count * size - n
+
+        def cut(a: jax.Array) -> jax.Array:
+            # Repeating the last point keeps padding finite whatever the measure is.
+            padded = jnp.concatenate([a, jnp.repeat(a[-1:], padding, axis=0)]) if padding else a
+            return padded.reshape(count, size, *a.shape[1:])
+
+        weights = np.concatenate([weights, np.zeros(padding)])
+        blocks = Block(
+            jax.tree.map(cut, inputs),
+            cut(jnp.asarray(y)),
+            jnp.asarray(weights).reshape(count, size),
+        )
+        return cls(blocks, frame, n)
+
+
+class Penalty(NamedTuple):
+    """`lambda |theta|^2`, over the weights or over the weights and theta0."""
+
+    strength: float
+    theta0: bool
+
+
+def flatten(network: SteinNetwork) -> jax.Array:
+    """All parameters as one vector."""
+    return ravel_pytree(network)[0]
+
+
+def unflatten(vector: jax.Array, like: SteinNetwork) -> SteinNetwork:
+    """The network with the shapes of `like` and the parameters `vector`."""
+    leaves, tree = jax.tree.flatten(like)
+    ends = np.cumsum([leaf.size for leaf in leaves])
+    parts = jnp.split(vector, ends[:-1])
+    shaped = [part.reshape(leaf.shape) for part, leaf in zip(parts, leaves, strict=True)]
+    return jax.tree.unflatten(tree, shaped)
+
+
+def theta0_entries(like: SteinNetwork) -> np.ndarray:
+    """Where the flat vector holds theta0."""
+    marked = jax.tree.map(lambda leaf: np.zeros(leaf.shape, bool), like)
+    marked = eqx.tree_at(lambda network: network.theta0, marked, np.ones(like.theta0.shape, bool))
+    return np.concatenate([leaf.ravel() for leaf in jax.tree.leaves(marked)])
+
+
+def residuals(network: SteinNetwork, block: Block, frame: Frame) -> jax.Array:
+    """`sqrt(w_i) (g(x_i) - y_i)`, (points, k)."""
+    return jnp.sqrt(block.weights)[:, None] * (evaluate(network, block.inputs, frame) - block.y)
+
+
+@jax.jit
+def _predict(network: SteinNetwork, data: TrainingSet) -> jax.Array:
+    return jax.lax.map(lambda block: evaluate(network, block.inputs, data.frame), data.blocks)
+
+
+def predict(network: SteinNetwork, data: TrainingSet) -> Array:
+    """g at the points, (n, k)."""
+    values = np.asarray(_predict(network, data))
+    return values.reshape(-1, values.shape[-1])[: data.n]
+
+
+@jax.jit
+def value_and_gradient(
+    vector: jax.Array, like: SteinNetwork, data: TrainingSet, penalty: Penalty
+) -> tuple[jax.Array, jax.Array]:
+    """The loss and its gradient, accumulated block by block."""
+    total = jnp.sum(data.blocks.weights)
+
+    def block_loss(v: jax.Array, block: Block) -> jax.Array:
+        return jnp.sum(residuals(unflatten(v, like), block, data.frame) ** 2) / total
+
+    def add(sums: tuple[jax.Array, jax.Array], block: Block):
+        return jax.tree.map(jnp.add, sums, jax.value_and_grad(block_loss)(vector, block)), None
+
+    zero = (jnp.zeros(()), jnp.zeros_like(vector))
+    (loss, gradient), _ = jax.lax.scan(add, zero, data.blocks)
+    penalized = penalty.strength * jnp.where(theta0_entries(like), penalty.theta0, 1.0)
+    return loss + jnp.sum(penalized * vector**2), gradient + 2 * penalized * vector

@@ -1,0 +1,103 @@
+"""The command: files in, one answer out, wrong input is one line and exit code 2."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from steinquad.cli.main import main
+
+
+@pytest.fixture
+def table(tmp_path):
+    x = np.random.default_rng(0).standard_normal((300, 2))
+    frame = pd.DataFrame({"x0": x[:, 0], "x1": x[:, 1], "s0": -x[:, 0], "s1": -x[:, 1]})
+    frame["f0"], frame["f1"] = x[:, 0] ** 2, np.cos(x[:, 1])
+    frame["word"] = "a"
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    frame.to_parquet(tmp_path / "data.parquet")
+    return tmp_path
+
+
+def run(monkeypatch, capsys, *arguments):
+    monkeypatch.setattr(sys, "argv", ["steinquad", *map(str, arguments)])
+    with pytest.raises(SystemExit) as stop:
+        main()
+    return stop.value.code, capsys.readouterr()
+
+
+@pytest.mark.parametrize("name", ["data.csv", "data.parquet"])
+def test_json_has_the_promised_fields(table, monkeypatch, capsys, name):
+    code, out = run(
+        monkeypatch, capsys, "integrate", table / name, "--x", "x0,x1", "--score", "s0,s1",
+        "--value", "f0", "--json",
+    )  # fmt: skip
+    record = json.loads(out.out)
+    assert code == 0
+    assert {"mean", "std", "interval95", "method", "status", "n"} <= set(record)
+    assert abs(record["mean"] - 1) < 5 * record["std"] and record["n"] == 300
+
+
+def test_two_values_and_text(table, monkeypatch, capsys):
+    code, out = run(
+        monkeypatch, capsys, "integrate", table / "data.csv", "--x", "x0,x1", "--value", "f0,f1",
+        "--method", "mc",
+    )  # fmt: skip
+    assert code == 0 and "E[f0]" in out.out and "E[f1]" in out.out
+
+
+def test_figure_and_support(table, monkeypatch, capsys):
+    code, _ = run(
+        monkeypatch, capsys, "integrate", table / "data.csv", "--x", "x0,x1", "--score", "s0,s1",
+        "--value", "f0", "--support", "0=-9:9,x1=-9:", "--figure", table / "fit.png",
+    )  # fmt: skip
+    assert code == 0 and (table / "fit.png").stat().st_size > 5000
+
+
+BASE = ["--x", "x0,x1", "--score", "s0,s1", "--value", "f0"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["no.csv", *BASE], "does not exist"),
+        (["broken.parquet", *BASE], "cannot be read"),
+        (["broken.csv", *BASE], "cannot be read"),
+        (["data.csv", *BASE, "--method", "magic"], "--method is 'magic'"),
+        (["data.csv", "--x", "x0,zz", "--value", "f0"], "--x names column 'zz'; the file has x0"),
+        (["data.csv", "--x", "x0", "--value", "word"], "'word', which is not numeric"),
+        (["data.csv", "--x", "x0,x1", "--value", "f0"], "score is missing"),
+        (["data.csv", *BASE, "--support", "0=1"], "--support has '0=1'"),
+        (["data.csv", *BASE, "--support", "0=0:1"], "outside the support"),
+        (["data.csv", *BASE, "--support", "7=0:1"], "support names coordinate 7"),
+        (["holes.csv", *BASE], "contains NaN"),
+        (["short.csv", *BASE], "give at least 2"),
+    ],
+)
+def test_wrong_input_is_one_line_and_exit_2(table, monkeypatch, capsys, arguments, message):
+    (table / "broken.parquet").write_bytes(b"not parquet")
+    (table / "broken.csv").write_text("a,b\n1,2\n3\n")
+    frame = pd.read_csv(table / "data.csv")
+    frame.head(1).to_csv(table / "short.csv", index=False)
+    frame.loc[3, "f0"] = np.nan
+    frame.to_csv(table / "holes.csv", index=False)
+    monkeypatch.chdir(table)
+    code, out = run(monkeypatch, capsys, "integrate", *arguments)
+    assert code == 2 and message in out.err
+    assert out.err.count("\n") == 1 and "Traceback" not in out.err
+
+
+def test_installed_command_exits_2_without_traceback(tmp_path):
+    command = [sys.executable, "-m", "steinquad", "integrate", "no.csv", *BASE]
+    run = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert run.returncode == 2 and "Traceback" not in run.stderr
+
+
+def test_demo_prints_both_methods_and_saves_a_figure(tmp_path, monkeypatch, capsys):
+    figure = tmp_path / "demo.png"
+    code, out = run(monkeypatch, capsys, "demo", "--n", "200", "--figure", figure)
+    assert code == 0 and figure.stat().st_size > 5000
+    assert "MonteCarlo" in out.out and "BSN" in out.out and "truth" in out.out

@@ -1,0 +1,70 @@
+"""What several test modules share: closeness, 64-bit JAX, random networks and data."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from steinquad.measures.affine import Affine
+from steinquad.networks.mlp import MLP
+from steinquad.networks.stein_network import SteinNetwork
+from steinquad.stein.inputs import stein_inputs
+from steinquad.stein.multipliers import Constant, Points
+from steinquad.training.objective import TrainingSet
+
+RTOL = {"float64": 1e-10, "float32": 1e-5}
+
+
+@pytest.fixture(autouse=True)
+def x64():
+    """64-bit JAX types for every test of a directory whose conftest imports this."""
+    with jax.enable_x64(True):
+        yield
+
+
+def assert_close(actual: Any, desired: Any, rtol: float | None = None) -> None:
+    """Equal up to `rtol` (by default that of the dtype) of the largest desired entry."""
+    actual, desired = np.asarray(actual), np.asarray(desired)
+    assert actual.shape == desired.shape, f"shape {actual.shape}, want {desired.shape}"
+    assert actual.dtype == desired.dtype, f"dtype {actual.dtype}, want {desired.dtype}"
+    if rtol is None:
+        rtol = RTOL[str(desired.dtype)]
+    scale = np.abs(desired).max(initial=0.0)
+    np.testing.assert_allclose(actual, desired, rtol=0.0, atol=rtol * scale)
+
+
+def random_network(
+    seed: int,
+    *,
+    dim: int,
+    outputs: int = 1,
+    width: int = 6,
+    depth: int = 2,
+    activation: str = "tanh",
+) -> SteinNetwork:
+    """A network as training starts with (drawn by NumPy: nothing to compile), theta0 not zero."""
+    rng = np.random.default_rng(seed)
+    weights, biases = [], []
+    for layer, fan_in in enumerate([dim] + [width] * depth):
+        rows = (outputs, dim) if layer == depth else (width,)
+        weights.append(jnp.asarray(rng.uniform(-1, 1, (*rows, fan_in)) / np.sqrt(fan_in)))
+        biases.append(jnp.asarray(rng.uniform(-1, 1, rows) / np.sqrt(fan_in)))
+    field = MLP(tuple(weights), tuple(biases), activation)
+    return SteinNetwork(jnp.asarray(np.linspace(0.3, 0.9, outputs)), field)
+
+
+def normal_data(
+    seed: int, *, n: int, dim: int, outputs: int = 1, weights: np.ndarray | None = None
+) -> TrainingSet:
+    """Standard normal points and a smooth integrand with some noise."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, dim))
+    shapes = np.arange(1, outputs + 1)
+    y = np.cos(x.sum(axis=1, keepdims=True) + shapes) + 0.1 * shapes * rng.normal(
+        size=(n, outputs)
+    )
+    affine = Affine(np.zeros(dim), np.eye(dim), np.eye(dim))
+    inputs, frame = stein_inputs(Points(x, -x), Constant(), affine)
+    return TrainingSet.build(inputs, frame, y, np.ones(n) if weights is None else weights)

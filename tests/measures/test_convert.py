@@ -1,0 +1,54 @@
+"""What counts as a measure."""
+
+import subprocess
+import sys
+
+import numpy as np
+import numpyro.distributions as nd
+import pytest
+import scipy.stats as st
+
+import steinquad.measures as measures
+from steinquad.errors import InputError
+
+
+def test_a_measure_passes_through():
+    m = measures.Draws([0.0], [0.0])
+    assert measures.as_measure(m) is m
+
+
+def test_each_kind():
+    assert isinstance(measures.as_measure(nd.Normal(0.0, 1.0)), measures.NumpyroMeasure)
+    assert isinstance(measures.as_measure(st.norm()), measures.ScipyMeasure)
+    assert isinstance(measures.as_measure(st.Normal(mu=0.0, sigma=1.0)), measures.ScipyMeasure)
+
+
+@pytest.mark.parametrize(
+    "obj", [None, 3.0, "normal", np.zeros(3), lambda x: x], ids=lambda value: type(value).__name__
+)
+def test_anything_else_is_refused(obj):
+    with pytest.raises(InputError, match=f"measure is a {type(obj).__name__}.*pass a numpyro"):
+        measures.as_measure(obj)
+
+
+@pytest.mark.parametrize("cls", [nd.Normal, st.Normal])
+def test_a_class_is_not_its_instance(cls):
+    with pytest.raises(InputError, match=r"Normal \(create it with its parameters first\)"):
+        measures.as_measure(cls)
+
+
+def test_every_exported_name_is_there():
+    assert all(hasattr(measures, name) for name in measures.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
+        _ = measures.Nothing
+
+
+def test_importing_measures_leaves_the_slow_packages_alone():
+    code = (
+        "import sys, steinquad.measures; "
+        "print([m for m in ('numpyro', 'scipy.stats') if m in sys.modules])"
+    )
+    answer = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert answer.stdout.strip() == "[]"

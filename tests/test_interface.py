@@ -1,0 +1,358 @@
+"""The public interface: shapes, dtypes, seeds, statuses, bad input."""
+
+import json
+import subprocess
+import sys
+
+import jax
+import numpy as np
+import numpyro.distributions as dist
+import pandas as pd
+import pytest
+import scipy.stats
+
+import steinquad as sq
+
+QUICK = sq.BSN(width=8, optimizer=sq.LBFGS(max_steps=60))
+METHODS = [QUICK, sq.BSN.paper(width=8, optimizer=sq.LBFGS(max_steps=60)), sq.MonteCarlo()]
+METHOD_IDS = [method.name for method in METHODS]
+
+
+def normal(d):
+    return dist.Normal(0, 1).expand([d]).to_event(1)
+
+
+def smooth(x):
+    return np.cos(x).sum(axis=1)
+
+
+def dataset(n=200, d=2, seed=0, **options):
+    x = np.random.default_rng(seed).standard_normal((n, d))
+    return sq.Dataset(x, smooth(x), -x, **options)
+
+
+# Contracts that every method keeps ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", METHODS, ids=METHOD_IDS)
+@pytest.mark.parametrize("d", [1, 2, 5])
+def test_estimate_is_float64_numpy_and_close(method, d):
+    est = sq.integrate(smooth, normal(d), n=400, method=method, seed=3)
+    assert type(est.mean) is float and type(est.std) is float
+    assert est.covariance.dtype == np.float64 and est.covariance.shape == (1, 1)
+    # five stated standard deviations: false-alarm rate below 1e-6 a case for an honest std
+    assert abs(est.mean - d * np.exp(-0.5)) < 5 * est.std
+    low, high = est.interval(0.95)
+    assert low < est.mean < high
+    assert est.n == 400 and est.method == method.name
+    assert not jax.config.jax_enable_x64
+
+
+@pytest.mark.parametrize("method", METHODS, ids=METHOD_IDS)
+def test_same_seed_same_answer_bit_for_bit(method):
+    runs = [sq.integrate(smooth, normal(2), n=150, method=method, seed=7) for _ in range(2)]
+    assert runs[0].mean == runs[1].mean and runs[0].std == runs[1].std
+    other = sq.integrate(smooth, normal(2), n=150, method=method, seed=8)
+    assert other.mean != runs[0].mean
+
+
+def test_same_seed_same_answer_in_another_process():
+    code = (
+        "import numpy as np, numpyro.distributions as dist, steinquad as sq;"
+        "m = sq.BSN(width=8, optimizer=sq.LBFGS(max_steps=30));"
+        "e = sq.integrate(lambda x: np.cos(x).sum(1), dist.Normal(0, 1), n=100, method=m);"
+        "print(e.mean.hex(), e.std.hex())"
+    )
+    runs = {
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout
+        for _ in range(2)
+    }
+    assert len(runs) == 1 and next(iter(runs)).strip()
+
+
+@pytest.mark.parametrize("method", METHODS, ids=METHOD_IDS)
+def test_vector_valued_integrand_shares_one_fit(method):
+    def two(x):
+        return np.stack([x[:, 0] ** 2, x.sum(axis=1)], axis=1)
+
+    est = sq.integrate(two, normal(2), n=300, method=method, seed=0)
+    assert est.mean.shape == est.std.shape == (2,) and est.covariance.shape == (2, 2)
+    np.testing.assert_allclose(np.sqrt(np.diag(est.covariance)), est.std)
+    assert np.all(np.linalg.eigvalsh(est.covariance) >= 0)
+    assert np.all(np.abs(est.mean - [1, 0]) < 5 * est.std)
+    assert est.predict(np.zeros((4, 2))).shape == (4, 2)
+    assert "E[f1]" in str(est)
+
+
+@pytest.mark.parametrize("method", METHODS, ids=METHOD_IDS)
+def test_constant_f_is_exact(method):
+    est = sq.integrate(lambda x: np.full(len(x), 2.5), normal(2), n=50, method=method)
+    assert est.mean == 2.5 and est.std == 0.0 and est.status.code == "constant"
+    np.testing.assert_array_equal(est.predict(np.zeros((3, 2))), 2.5)
+
+
+@pytest.mark.parametrize("method", METHODS, ids=METHOD_IDS)
+def test_one_constant_output_among_others_is_exact(method):
+    def f(x):
+        return np.stack([np.full(len(x), 3.0), np.cos(x[:, 0])], axis=1)
+
+    est = sq.integrate(f, normal(2), n=200, method=method)
+    assert est.mean[0] == pytest.approx(3.0, abs=1e-12) and est.std[0] == pytest.approx(
+        0, abs=1e-12
+    )
+    assert est.std[1] > 0
+
+
+@pytest.mark.parametrize("method", METHODS, ids=METHOD_IDS)
+def test_adding_a_constant_and_scaling_f(method):
+    data = dataset()
+    base = sq.estimate(data, method=method)
+    moved = sq.estimate(sq.Dataset(data.x, 10 + 4 * data.fx[:, 0], data.score), method=method)
+    # training amplifies the last bit of the standardized values, the more the longer it runs
+    assert moved.mean == pytest.approx(10 + 4 * base.mean, rel=1e-6)
+    assert moved.std == pytest.approx(4 * base.std, rel=1e-3)
+
+
+def test_shifting_and_scaling_x_changes_nothing():
+    data = dataset()
+    # powers of two keep the standardized coordinates equal to the last bit or nearly so
+    moved = sq.Dataset(8 + 4 * data.x, data.fx[:, 0], data.score / 4)
+    assert sq.estimate(moved, method=QUICK).mean == pytest.approx(
+        sq.estimate(data, method=QUICK).mean, rel=1e-6
+    )
+
+
+def test_whitening_makes_correlated_draws_easy():
+    rng = np.random.default_rng(0)
+    covariance = np.array([[1.0, 0.99], [0.99, 1.0]])
+    x = rng.multivariate_normal([0, 0], covariance, 400)
+    data = sq.Dataset(x, x[:, 0] * x[:, 1], -np.linalg.solve(covariance, x.T).T)
+    method = sq.BSN(width=8, standardize="whiten", optimizer=sq.LBFGS(max_steps=200))
+    est = sq.estimate(data, method=method)
+    assert abs(est.mean - 0.99) < min(5 * est.std, 0.02)
+
+
+def test_weighted_draws_estimate_the_weighted_measure():
+    rng = np.random.default_rng(1)
+    x = 1.5 * rng.standard_normal((2000, 1))
+    log_w = scipy.stats.norm.logpdf(x[:, 0]) - scipy.stats.norm.logpdf(x[:, 0], scale=1.5)
+    data = sq.Dataset(x, x[:, 0] ** 2, -x, weights=np.exp(log_w))
+    dropped = np.exp(log_w) * (np.arange(2000) > 2)  # weights of zero are allowed
+    for method in (QUICK, sq.MonteCarlo()):
+        for weights in (data.weights, dropped):
+            est = sq.estimate(sq.Dataset(x, x[:, 0] ** 2, -x, weights=weights), method=method)
+            assert abs(est.mean - 1) < 5 * est.std
+    unweighted = sq.estimate(sq.Dataset(x, x[:, 0] ** 2), method=sq.MonteCarlo())
+    assert abs(unweighted.mean - 1) > 5 * unweighted.std  # negative control
+
+
+def test_predict_is_the_model_of_f_with_a_std():
+    est = sq.integrate(smooth, normal(2), n=500, method=sq.BSN(width=16), seed=0)
+    x = np.random.default_rng(5).standard_normal((100, 2))
+    mean, std = est.predict(x, return_std=True)
+    assert mean.shape == std.shape == (100,) and mean.dtype == np.float64
+    assert np.sqrt(np.mean((mean - smooth(x)) ** 2)) < 0.05
+    assert np.all(std > 0)
+    far = est.predict(8 * np.ones((1, 2)), return_std=True)[1]
+    assert far > 10 * np.median(std)  # knows that it does not know
+
+
+def test_draws_measure_uses_its_own_points():
+    x = np.random.default_rng(0).standard_normal((100, 2))
+    est = sq.integrate(smooth, sq.Draws(x, -x), method=QUICK)
+    same = sq.estimate(sq.Dataset(x, smooth(x), -x), method=QUICK)
+    assert est.n == 100 and est.mean == pytest.approx(same.mean, rel=1e-9)
+
+
+def test_one_point_at_a_time_equals_vectorized():
+    batch = sq.integrate(smooth, normal(2), n=60, method=sq.MonteCarlo())
+    single = sq.integrate(
+        lambda x: np.cos(x).sum(), normal(2), n=60, method=sq.MonteCarlo(), vectorized=False
+    )
+    assert single.mean == pytest.approx(batch.mean, rel=1e-14)
+
+
+def test_data_frames_carry_names():
+    x = pd.DataFrame({"speed": [0.1, 0.2, 0.4], "angle": [1.0, 2.0, 3.0]})
+    data = sq.Dataset(x, pd.Series([1.0, 2.0, 3.0]), support={"angle": (0, None)})
+    assert data.names == ("speed", "angle")
+    assert data.support is not None and data.support.bounded == (1,)
+
+
+# Bounded supports -------------------------------------------------------------------------------
+
+
+def truncated_product():
+    one = dist.TruncatedNormal(0.0, 1.0, low=-0.5, high=1.5)
+    return sq.Product({"a": one, "b": one})
+
+
+def test_bounded_support_is_handled_by_itself():
+    est = sq.integrate(smooth, truncated_product(), n=500, method=QUICK)
+    base = scipy.stats.truncnorm(-0.5, 1.5)
+    truth = 2 * base.expect(np.cos)
+    assert abs(est.mean - truth) < 5 * est.std and est.std < 0.01
+    assert est.status.code != "suspect"
+
+
+def test_forgotten_support_is_suspect_and_names_the_causes():
+    measure = truncated_product()
+    from steinquad.measures import as_measure
+
+    known = as_measure(measure)
+    x = known.sample(500, seed=0)
+    est = sq.estimate(sq.Dataset(x, smooth(x), known.score(x)), method=QUICK)
+    assert est.status.code == "suspect"
+    assert "support" in est.status.message and "standard errors" in est.status.message
+    declared = sq.Dataset(x, smooth(x), known.score(x), support={0: (-0.5, 1.5), 1: (-0.5, 1.5)})
+    assert sq.estimate(declared, method=QUICK).status.code != "suspect"
+
+
+def test_paper_boundary_and_every_multiplier_run():
+    m = sq.multipliers
+    for multiplier in (
+        m.Constant("std"),
+        m.Constant("max"),
+        m.InverseQuadratic(),
+        m.InverseRoot(),
+        m.Density(),
+        m.Coordinate(),
+    ):
+        for boundary in ("coordinate", "paper"):
+            method = sq.BSN(
+                width=4, multiplier=multiplier, boundary=boundary, optimizer=sq.LBFGS(max_steps=5)
+            )
+            est = sq.integrate(smooth, truncated_product(), n=60, method=method)
+            assert np.isfinite(est.mean) and np.isfinite(est.std)
+
+
+# Bad input: one sentence that names the argument -----------------------------------------------
+
+
+def bad(**change):
+    x = np.random.default_rng(0).standard_normal((20, 2))
+    fields = {"x": x, "fx": smooth(x), "score": -x} | change
+    return lambda: sq.Dataset(**fields)
+
+
+X20 = np.random.default_rng(0).standard_normal((20, 2))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (bad(fx=np.ones(19)), r"fx has shape \(19,\) but x has 20 points"),
+        (bad(fx=np.ones((20, 2, 2))), "fx has shape"),
+        (bad(x=np.zeros((2, 2, 2))), "x has shape"),
+        (bad(score=np.zeros((20, 3))), r"score has shape \(20, 3\) but x has shape \(20, 2\)"),
+        (bad(x=np.full((20, 2), np.nan)), "x contains NaN"),
+        (bad(fx=np.append(np.ones(19), np.inf)), "fx contains inf .*row 19"),
+        (bad(score=np.full((20, 2), np.nan)), "score contains NaN"),
+        (bad(x=X20[:1], fx=[1.0], score=None), "x has 1 point; give at least 2"),
+        (bad(fx=["a"] * 20), "fx is not numeric"),
+        (bad(support={0: (0, 1)}), r"outside the support .*first: row"),
+        (bad(support={7: (0, 1)}), "support names coordinate 7"),
+        (bad(support={"y": (0, 1)}), "support names coordinate 'y'"),
+        (bad(support={0: (2, 1)}), "support of coordinate 0 is empty"),
+        (bad(support={0: 3}), "give a pair"),
+        (bad(support=dist.constraints.simplex), "simplex"),
+        (bad(weights=np.ones(3)), "weights has 3 entries"),
+        (bad(weights=-np.ones(20)), "weights has negative"),
+        (lambda: sq.estimate(sq.Dataset(X20, smooth(X20))), "score is missing"),
+        (lambda: sq.estimate(dataset(d=2), measure=normal(3)), "data has dim 2 but the measure"),
+        (lambda: sq.estimate(X20), "data is ndarray"),
+        (lambda: sq.estimate(dataset(), method="bsn"), "method is 'bsn'"),
+        (lambda: sq.estimate(dataset(), seed=-1), "seed is -1"),
+        (lambda: sq.integrate(smooth, normal(2)), "n is missing"),
+        (lambda: sq.integrate(smooth, normal(2), n=1), "n is 1"),
+        (lambda: sq.integrate(smooth, normal(2), n=2.5), "n is 2.5"),
+        (lambda: sq.integrate(3, normal(2), n=20), "f is int"),
+        (lambda: sq.integrate(lambda x: 1.0, normal(2), n=20), "f returned shape"),
+        (lambda: sq.integrate(lambda x: x[:, 0] * np.nan, normal(2), n=20), "fx contains NaN"),
+        (lambda: sq.integrate(smooth, dist.Normal(np.zeros(2), 1), n=20), "to_event"),
+        (lambda: sq.integrate(smooth, dist.Poisson(3.0), n=20), "discrete"),
+        (lambda: sq.integrate(smooth, "normal", n=20), "measure"),
+        (lambda: sq.BSN(activation="relu"), "activation is 'relu'"),
+        (lambda: sq.BSN(width=0), "width is 0"),
+        (lambda: sq.BSN(penalty=-1), "penalty is -1"),
+        (lambda: sq.BSN(boundary="none"), "boundary is 'none'"),
+        (lambda: sq.BSN(standardize="pca"), "standardize is 'pca'"),
+        (lambda: sq.estimate(dataset(), method=sq.BSN(multiplier=sq.multipliers.Density())),
+         "needs the log density"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_one_sentence(make, message):
+    with pytest.raises(sq.InputError, match=message) as caught:
+        make()
+    assert "\n" not in str(caught.value) and str(caught.value).endswith(".")
+
+
+def test_bad_predict_and_interval():
+    est = sq.estimate(dataset(), method=QUICK)
+    for call, message in (
+        (lambda: est.predict(np.zeros((3, 5))), "pass points of shape"),
+        (lambda: est.predict(np.zeros((3, 2))), "score is missing"),
+        (lambda: est.predict(np.zeros((3, 2)), np.zeros((2, 2))), "score has shape"),
+        (lambda: est.interval(2.0), "level is 2.0"),
+        (lambda: est.plot(output=3), "output is 3"),
+    ):
+        with pytest.raises(sq.InputError, match=message):
+            call()
+
+
+def test_conflicting_supports_and_still_coordinates():
+    data = dataset(support={0: (-9, 9)})
+    with pytest.raises(sq.InputError, match="but the measure has"):
+        sq.estimate(data, measure=normal(2))
+    x = np.column_stack([X20[:, 0], np.ones(20)])
+    with pytest.raises(sq.InputError, match="does not vary in coordinate x1"):
+        sq.estimate(sq.Dataset(x, smooth(x), -x), method=QUICK)
+
+
+# What leaves the library ----------------------------------------------------------------------
+
+
+def test_results_read_well_and_survive_json():
+    est = sq.integrate(smooth, normal(2), n=200, method=QUICK)
+    text = str(est)
+    assert text.startswith("BSN, n = 200") and "E[f] =" in text and "95 %" in text
+    record = json.loads(json.dumps(est.to_dict()))
+    assert record["mean"] == est.mean and record["status"] == est.status.code
+    assert record["interval95"] == list(est.interval(0.95))
+
+
+def test_plot_saves_a_figure(tmp_path):
+    for method in (QUICK, sq.MonteCarlo()):
+        est = sq.integrate(smooth, normal(2), n=100, method=method)
+        path = tmp_path / f"{method.name}.png"
+        est.plot(truth=2 * np.exp(-0.5), path=path)
+        assert path.stat().st_size > 5000
+
+
+def test_import_changes_no_flag_and_needs_no_plotting_library():
+    code = (
+        "import jax; before = dict(jax.config.values);"
+        "import steinquad, sys; assert dict(jax.config.values) == before;"
+        "assert 'matplotlib' not in sys.modules; print('same')"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert run.stdout.strip() == "same", run.stderr
+
+
+def test_float64_whatever_the_flag():
+    with jax.enable_x64(True):
+        wide = sq.integrate(smooth, dist.Normal(0, 1), n=100, method=QUICK)
+    narrow = sq.integrate(smooth, dist.Normal(0, 1), n=100, method=QUICK)
+    assert wide.mean == narrow.mean
+
+
+def test_progress_is_called_with_rising_steps():
+    seen = []
+
+    def record(step, total, loss):
+        seen.append((step, total, loss))
+
+    sq.integrate(smooth, normal(2), n=100, method=QUICK, progress=record)
+    steps = [step for step, _, _ in seen]
+    assert steps == sorted(set(steps)) and len(steps) > 5
+    assert all(step <= total and np.isfinite(loss) for step, total, loss in seen)

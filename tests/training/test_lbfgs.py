@@ -1,0 +1,89 @@
+"""How far L-BFGS goes and what it says of why it stopped."""
+
+from dataclasses import replace
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from helpers import normal_data, random_network
+
+from steinquad._types import no_progress
+from steinquad.training.lbfgs import LBFGS
+from steinquad.training.objective import Penalty, flatten, predict, value_and_gradient
+
+PENALTY = Penalty(5e-2, theta0=False)
+
+
+class Recorded:
+    def __init__(self) -> None:
+        self.calls: list[tuple[int, int, float]] = []
+
+    def __call__(self, step: int, total: int, loss: float) -> None:
+        self.calls.append((step, total, loss))
+
+
+def problem():
+    return random_network(1, dim=1, outputs=2), normal_data(1, n=40, dim=1, outputs=2)
+
+
+def gradient(network, data) -> np.ndarray:
+    return np.asarray(value_and_gradient(flatten(network), network, data, PENALTY)[1])
+
+
+def test_runs_to_the_accuracy_of_float64():
+    """The loss is flat to 1e-16 where the gradient is 1e-8 times its first size."""
+    network, data = problem()
+    result = LBFGS(rtol=0.0).minimize(network, data, PENALTY, no_progress)
+    assert result.stop == "converged"
+    assert result.reason == "no step lowers the loss in float64"
+    first, last = (np.linalg.norm(gradient(net, data)) for net in (network, result.network))
+    assert last < 1e-7 * first
+    assert np.all(np.diff(result.losses) <= 0)
+    value = value_and_gradient(flatten(result.network), network, data, PENALTY)[0]
+    assert float(value) == pytest.approx(result.losses[-1], rel=1e-14)
+    assert np.array_equal(result.theta0[-1], result.network.theta0)
+    assert result.theta0.shape == (len(result.losses), 2)
+    assert len(result.losses) <= result.evaluations < 2 * len(result.losses)
+    # theta0 is not penalized, so that its derivative is the mean residual
+    left = predict(result.network, data) - np.asarray(data.blocks.y[0])
+    np.testing.assert_allclose(left.mean(axis=0), 0.0, atol=1e-7)
+
+
+def test_max_steps_is_reported():
+    network, data = problem()
+    calls = Recorded()
+    result = LBFGS(max_steps=7).minimize(network, data, PENALTY, calls)
+    assert (result.stop, result.reason) == ("max_steps", "reached 7 steps")
+    assert len(result.losses) == 7
+    assert [step for step, _, _ in calls.calls] == list(range(1, 8))
+    assert {total for _, total, _ in calls.calls} == {7}
+    assert [loss for _, _, loss in calls.calls] == list(result.losses)
+
+
+def test_slow_progress_is_reported():
+    network, data = problem()
+    optimizer = LBFGS(rtol=0.2, window=10)
+    result = optimizer.minimize(network, data, PENALTY, no_progress)
+    assert result.stop == "converged"
+    assert "in 10 steps, less than rtol = 0.2" in result.reason
+    fallen = 1 - result.losses[10:] / result.losses[:-10]
+    assert fallen[-1] < 0.2 and np.all(fallen[:-1] >= 0.2)
+
+
+def test_training_goes_on_from_before():
+    network, data = problem()
+    once = LBFGS(max_steps=5).minimize(network, data, PENALTY, no_progress)
+    calls = Recorded()
+    twice = LBFGS(max_steps=4).minimize(once.network, data, PENALTY, calls, before=once)
+    assert (twice.stop, twice.reason) == ("max_steps", "reached 9 steps")
+    assert np.array_equal(twice.losses[:5], once.losses) and len(twice.losses) == 9
+    assert twice.theta0.shape == (9, 2) and twice.evaluations > once.evaluations
+    assert [step for step, _, _ in calls.calls] == [6, 7, 8, 9]
+
+
+def test_a_loss_that_is_not_finite_is_reported():
+    network, data = problem()
+    blocks = replace(data.blocks, y=data.blocks.y.at[0, 0, 0].set(jnp.inf))
+    broken = replace(data, blocks=blocks)
+    result = LBFGS(max_steps=20).minimize(network, broken, PENALTY, no_progress)
+    assert result.stop == "not_finite" and "the loss is" in result.reason
