@@ -27,6 +27,8 @@ from steinquad.training.objective import Penalty, flatten, predict
 __all__ = ["BSN"]
 
 FIRST_PENALTY = 1e-6
+CROWDED = 0.2  # effective weights a datum above which averaging networks pays
+MEMBER_STRIDE = 1_000_003  # between the seeds of members
 EVIDENCE_ROUNDS = (0.125, 0.3, 1.0)  # shares of the steps after which it is found anew
 LARGEST_GAP = 0.05  # relative width of the bounds on the variance that is reported as trouble
 
@@ -46,6 +48,8 @@ class BSN:
         penalty: lambda of the loss, or "evidence" to find it along with the noise.
         flat: a flat prior on theta0; otherwise it shares that of the weights, as in the paper.
         corrected: add the leave-one-out correction to theta0 and count its spread in the std.
+        members: how many networks, trained from different starts, to average; "auto" takes three
+            where the data leave the weights much freedom and one elsewhere.
         optimizer: how to train.
     """
 
@@ -58,6 +62,7 @@ class BSN:
     penalty: float | Literal["evidence"] = "evidence"
     flat: bool = True
     corrected: bool = True
+    members: int | Literal["auto"] = "auto"
     optimizer: LBFGS = field(default_factory=LBFGS)
     name: str = "BSN"
 
@@ -77,6 +82,8 @@ class BSN:
                 raise InputError(
                     f"{option} is {getattr(self, option)!r}; choose one of {', '.join(allowed)}."
                 )
+        if self.members != "auto" and (not isinstance(self.members, int) or self.members < 1):
+            raise InputError(f"members is {self.members!r}; give an integer >= 1 or 'auto'.")
         if self.penalty != "evidence" and (isinstance(self.penalty, str) or self.penalty < 0):
             raise InputError(f"penalty is {self.penalty!r}; give a number >= 0 or 'evidence'.")
 
@@ -92,6 +99,7 @@ class BSN:
             "penalty": 1e-8,
             "flat": False,
             "corrected": False,
+            "members": 1,
             "boundary": "paper",
             "optimizer": LBFGS(max_steps=10_000, rtol=0.0),
             "name": "BSN.paper",
@@ -113,35 +121,53 @@ class BSN:
             standardize=self.standardize,
             varying=~constant,
         )
-        training, posterior = self._train(frame, seed, progress)
-        left_out = None
+        members = [self._member(frame, seed, progress)]
+        for i in range(1, self._count(members[0], data)):
+            members.append(self._member(frame, seed + i * MEMBER_STRIDE, progress))
+        theta0 = np.mean([member.theta0 for member in members], axis=0)
+        covariance = np.mean([member.posterior.theta0_covariance for member in members], axis=0)
         if self.corrected:
-            left_out = leave_one_out(training.network, frame.data, posterior, flat=self.flat)
-        theta0 = np.asarray(training.network.theta0)
-        covariance = posterior.theta0_covariance
-        if left_out is not None:
-            theta0 = theta0 + left_out.trusted * left_out.correction
-            covariance = _widest(covariance, left_out, data.effective_weights)
+            residuals = [member.left_out for member in members if member.left_out is not None]
+            covariance = _widest(covariance, residuals, data.effective_weights)
         mean, covariance = frame.integrals(theta0, covariance, data)
+        networks = [member.training.network for member in members]
+        fitted = np.mean([predict(network, frame.data) for network in networks], axis=0)
+        first = members[0].training
         return Estimate.build(
             mean,
             covariance,
             scalar=data.scalar,
             method=self.name,
-            status=_status(training, posterior, frame.violation),
+            status=_status(members, frame.violation),
             n=data.n,
             dof=max(data.effective_weights.sum() - 1, 1.0),
-            stats=_stats(training, posterior, left_out),
-            history={"loss": training.losses, "theta0": frame.in_units(training.theta0, data)},
+            stats=_stats(members),
+            history={"loss": first.losses, "theta0": frame.in_units(first.theta0, data)},
             values=data.fx,
-            fitted=frame.in_units(predict(training.network, frame.data), data),
-            _predictor=Predictor(frame, training.network, posterior, data, measure),
+            fitted=frame.in_units(fitted, data),
+            _predictor=Predictor(
+                frame, networks, [member.posterior for member in members], data, measure
+            ),
         )
+
+    def _count(self, first: "_Member", data: Dataset) -> int:
+        """How many networks to average."""
+        if self.members != "auto":
+            return self.members
+        crowded = first.posterior.precisions.gamma > CROWDED * data.n * data.outputs
+        return 3 if crowded else 1
+
+    def _member(self, frame: StandardFrame, seed: int, progress: Progress) -> "_Member":
+        training, posterior = self._train(frame, seed, progress)
+        left_out = None
+        if self.corrected:
+            left_out = leave_one_out(training.network, frame.data, posterior, flat=self.flat)
+        return _Member(training, posterior, left_out)
 
     def _train(
         self, frame: StandardFrame, seed: int, progress: Progress
     ) -> tuple[TrainingResult, Posterior]:
-        """Train to the end and find the posterior there."""
+        """Train one network to the end and find the posterior there."""
         field = MLP.initialize(
             jax.random.key(seed),
             dim=frame.dim,
@@ -174,45 +200,70 @@ class BSN:
         return result, posterior
 
 
-def _widest(covariance: Array, left_out: LeaveOneOut, weights: Array) -> Array:
+@dataclass(frozen=True)
+class _Member:
+    """One trained network."""
+
+    training: TrainingResult
+    posterior: Posterior
+    left_out: LeaveOneOut | None
+
+    @property
+    def theta0(self) -> Array:
+        """Its integral, corrected where there is a correction."""
+        theta0 = np.asarray(self.training.network.theta0)
+        return theta0 if self.left_out is None else theta0 + self.left_out.correction
+
+
+def _widest(covariance: Array, left_out: list[LeaveOneOut], weights: Array) -> Array:
     """The posterior covariance, stretched so that no std is below the leave-one-out error's."""
-    error, _ = robust_standard_error(left_out.residuals, weights)
+    if not left_out:
+        return covariance
+    residuals = np.mean([each.residuals for each in left_out], axis=0)
+    error, _ = robust_standard_error(residuals, weights)
     stretch = np.maximum(1.0, error / np.sqrt(np.diag(covariance)))
     return covariance * np.outer(stretch, stretch)
 
 
-def _status(training: TrainingResult, posterior: Posterior, violation: str | None) -> Status:
-    if training.stop == "not_finite" or not np.isfinite(posterior.theta0_covariance).all():
-        return Status("not_finite", training.reason)
+def _status(members: list[_Member], violation: str | None) -> Status:
+    for member in members:
+        finite = np.isfinite(member.posterior.theta0_covariance).all()
+        if member.training.stop == "not_finite" or not finite:
+            return Status("not_finite", member.training.reason)
     if violation:
         return Status("suspect", violation)
-    if posterior.gap > LARGEST_GAP:
+    gap = max(member.posterior.gap for member in members)
+    if gap > LARGEST_GAP:
         return Status(
             "suspect",
-            f"the variance of theta0 is known only within {posterior.gap:.0%}; "
+            f"the variance of theta0 is known only within {gap:.0%}; "
             "use fewer weights for an exact one",
         )
-    return Status(training.stop, training.reason)
+    # The least settled member speaks for all.
+    last = max((member.training for member in members), key=lambda each: each.stop == "max_steps")
+    return Status(last.stop, last.reason)
 
 
-def _stats(
-    training: TrainingResult, posterior: Posterior, left_out: LeaveOneOut | None
-) -> dict[str, Any]:
+def _stats(members: list[_Member]) -> dict[str, Any]:
+    """Numbers of the first member, but for those that count all."""
+    training, posterior = members[0].training, members[0].posterior
     precisions = posterior.precisions
     stats = {
-        "steps": len(training.losses),
-        "evaluations": training.evaluations,
+        "members": len(members),
+        "steps": sum(len(member.training.losses) for member in members),
+        "evaluations": sum(member.training.evaluations for member in members),
         "loss": float(training.losses[-1]) if len(training.losses) else float("nan"),
         "weights": len(flatten(training.network)),
         "prior_precision": precisions.alpha,
         "noise": float(1 / np.sqrt(precisions.beta)),
         "effective_weights": precisions.gamma,
         "posterior_std": np.sqrt(np.diag(posterior.theta0_covariance)),
-        "variance_gap": posterior.gap,
-        "jitter": posterior.jitter,
+        "variance_gap": max(member.posterior.gap for member in members),
+        "jitter": max(member.posterior.jitter for member in members),
     }
+    left_out = members[0].left_out
     if left_out is not None:
         stats["left_out_mean_square"] = float(np.mean(left_out.residuals**2))
         stats["correction"] = left_out.correction
-        stats["correction_applied"] = left_out.trusted
+        stats["correction_trusted"] = left_out.trusted
     return stats

@@ -14,7 +14,7 @@ from steinquad.errors import InputError
 from steinquad.measures.affine import Affine
 from steinquad.measures.base import Measure
 from steinquad.networks.stein_network import SteinNetwork
-from steinquad.posterior.ggn import block_jacobian, iterate_blocks
+from steinquad.posterior.ggn import block_jacobian
 from steinquad.posterior.laplace import Posterior
 from steinquad.stein.flux import flux_violation
 from steinquad.stein.inputs import stein_inputs
@@ -138,11 +138,11 @@ def _points(x: Array, score: Array, measure: Measure | None) -> Points:
 
 @dataclass(frozen=True)
 class Predictor:
-    """The fitted model of f at new points, in the user's units."""
+    """The fitted model of f at new points, in the user's units: the average of its members."""
 
     frame: StandardFrame
-    network: SteinNetwork
-    posterior: Posterior
+    networks: list[SteinNetwork]
+    posteriors: list[Posterior]
     dataset: Dataset
     measure: Measure | None
 
@@ -150,27 +150,39 @@ class Predictor:
     def __call__(
         self, x: Array, score: Array | None, return_std: bool
     ) -> tuple[Array, Array | None]:
-        """Mean (n, k) and, where asked for, the posterior standard deviation of the model."""
+        """Mean (n, k) and, where asked for, the standard deviation of the model.
+
+        The variance is the members' own on average plus that between them.
+        """
         points = self.frame.at(x, score, self.measure)
-        mean = self.frame.in_units(predict(self.network, points), self.dataset)
+        means = np.stack([predict(network, points) for network in self.networks])
+        mean = self.frame.in_units(means.mean(axis=0), self.dataset)
         if not return_std:
             return mean, None
-        if self.posterior.factor is None:
-            raise InputError(
-                f"return_std needs the full posterior, which a network of "
-                f"{flatten(self.network).size} weights does not form; use fewer."
-            )
-        return mean, self._std(points)
+        own = [
+            _variance(network, posterior, points)
+            for network, posterior in zip(self.networks, self.posteriors, strict=True)
+        ]
+        std = np.zeros_like(mean)
+        std[:, self.frame.varying] = self.frame.scale * np.sqrt(
+            np.mean(own, axis=0) + means.var(axis=0)
+        )
+        return mean, std
 
-    def _std(self, points: TrainingSet) -> Array:
-        factor = self.posterior.factor
-        ones = jnp.ones(self.frame.outputs)
-        parts = []
-        for block in iterate_blocks(points):
-            rows = block_jacobian(flatten(self.network), self.network, block, points.frame, ones)
-            flat = np.asarray(rows).reshape(-1, rows.shape[-1])
-            half = scipy.linalg.solve_triangular(factor, flat.T, lower=True)
-            parts.append(np.sqrt(np.sum(half**2, axis=0)).reshape(-1, self.frame.outputs))
-        std = np.zeros((points.n, len(self.frame.varying)))
-        std[:, self.frame.varying] = self.frame.scale * np.concatenate(parts)[: points.n]
-        return std
+
+def _variance(network: SteinNetwork, posterior: Posterior, points: TrainingSet) -> Array:
+    """Posterior variance of g at the points, standardized, (n, k)."""
+    vector = flatten(network)
+    if posterior.factor is None:
+        raise InputError(
+            f"return_std needs the full posterior, which a network of {vector.size} weights "
+            "does not form; use fewer."
+        )
+    ones = jnp.ones_like(network.theta0)
+    parts = []
+    for block in points.panels():
+        rows = block_jacobian(vector, network, block, points.frame, ones)
+        flat = np.asarray(rows).reshape(-1, vector.size)
+        half = scipy.linalg.solve_triangular(posterior.factor, flat.T, lower=True)
+        parts.append(np.sum(half**2, axis=0).reshape(-1, network.theta0.size))
+    return np.concatenate(parts)[: points.n]

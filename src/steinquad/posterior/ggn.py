@@ -15,13 +15,7 @@ from steinquad._types import Array
 from steinquad.networks.stein_network import SteinNetwork
 from steinquad.training.objective import Block, TrainingSet, residuals, unflatten
 
-__all__ = ["block_jacobian", "ggn", "ggn_product", "iterate_blocks", "scaled_residuals"]
-
-
-def iterate_blocks(data: TrainingSet) -> list[Block]:
-    """The blocks one by one."""
-    count = data.blocks.weights.shape[0]
-    return [jax.tree.map(lambda a, i=i: a[i], data.blocks) for i in range(count)]
+__all__ = ["block_jacobian", "ggn", "ggn_product", "scaled_residuals"]
 
 
 def _rows(vector: Any, like: SteinNetwork, block: Block, frame: Any, noise: Any) -> jax.Array:
@@ -55,13 +49,13 @@ def _add_gram(total: jax.Array, rows: jax.Array) -> jax.Array:
 
 
 def ggn(vector: jax.Array, like: SteinNetwork, data: TrainingSet, noise: jax.Array) -> Array:
-    """Dense G, (p, p), one block of Jacobian in memory at a time."""
+    """Dense G, (p, p), one panel of Jacobian in memory at a time."""
     p = vector.size
     # BLAS on the host multiplies about twice as fast as XLA on a CPU; on an accelerator the rows
     # stay where they are.
     on_host = jax.default_backend() == "cpu"
     total = np.zeros((p, p)) if on_host else jnp.zeros((p, p))
-    for block in iterate_blocks(data):
+    for block in data.panels():
         rows = block_jacobian(vector, like, block, data.frame, noise).reshape(-1, p)
         if on_host:
             host = np.asarray(rows)

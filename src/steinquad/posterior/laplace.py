@@ -17,7 +17,7 @@ import scipy.linalg
 from steinquad._types import Array
 from steinquad.networks.stein_network import SteinNetwork
 from steinquad.posterior.evidence import Precisions, Spectrum, tune
-from steinquad.posterior.ggn import ggn, ggn_product, iterate_blocks, scaled_residuals
+from steinquad.posterior.ggn import ggn, ggn_product, scaled_residuals
 from steinquad.posterior.krylov import Nystroem, lanczos_spectrum, quadratic_form
 from steinquad.training.objective import TrainingSet, flatten, theta0_entries
 
@@ -60,7 +60,7 @@ def output_noise(network: SteinNetwork, data: TrainingSet) -> tuple[Array, float
     vector = flatten(network)
     ones = jnp.ones_like(network.theta0)
     squares = np.zeros(len(ones))
-    for block in iterate_blocks(data):
+    for block in data.panels():
         rows = scaled_residuals(vector, network, block, data.frame, ones)
         squares += np.asarray(jnp.sum(rows**2, axis=0))
     if len(squares) == 1 or squares.min() == 0.0:

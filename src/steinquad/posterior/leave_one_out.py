@@ -18,7 +18,7 @@ import scipy.linalg
 
 from steinquad._types import Array
 from steinquad.networks.stein_network import SteinNetwork
-from steinquad.posterior.ggn import block_jacobian, iterate_blocks, scaled_residuals
+from steinquad.posterior.ggn import block_jacobian, scaled_residuals
 from steinquad.posterior.laplace import Posterior, cholesky, prior_precision
 from steinquad.training.objective import TrainingSet, flatten, theta0_entries
 
@@ -60,7 +60,7 @@ def leave_one_out(
     k = int(theta0.sum())
     unit = scipy.linalg.solve_triangular(factor, np.eye(len(theta0))[:, theta0], lower=True)
     loose, tight, moved, weights = [], [], [], []
-    for block in iterate_blocks(data):
+    for block in data.panels():
         rows = np.asarray(block_jacobian(vector, network, block, data.frame, noise))
         r = -np.asarray(scaled_residuals(vector, network, block, data.frame, noise))
         half = scipy.linalg.solve_triangular(factor, rows.reshape(-1, len(theta0)).T, lower=True)

@@ -1,4 +1,4 @@
-"""An integral to compute, and its true value where it is known."""
+"""An integral to compute and its true value."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,12 +17,12 @@ class Problem:
         name: short name, for tables.
         integrand: function of a batch of points, (n, d) -> (n,).
         measure: what is integrated against.
-        truth: the integral, or None where nobody knows it.
+        truth: the integral.
         source: where the problem and its truth come from, one sentence.
     """
 
     name: str
     integrand: Callable[[Array], Array]
     measure: Measure
-    truth: float | None
+    truth: float
     source: str
