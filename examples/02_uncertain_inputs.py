@@ -36,7 +36,7 @@ def turbine(point: np.ndarray) -> tuple[float, float]:
 
 
 def main() -> None:
-    method = sq.BSN(width=16, optimizer=sq.LBFGS(max_steps=300))
+    method = sq.BSN(width=16)
     answer = sq.integrate(turbine, INPUTS, n=300, method=method, vectorized=False)
     plain = sq.integrate(turbine, INPUTS, n=300, method=sq.MonteCarlo(), vectorized=False)
     low, high = answer.interval(0.95)

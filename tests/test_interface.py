@@ -13,7 +13,7 @@ import scipy.stats
 
 import steinquad as sq
 
-QUICK = sq.BSN(width=8, optimizer=sq.LBFGS(max_steps=60))
+QUICK = sq.BSN(width=8, members=1, optimizer=sq.LBFGS(max_steps=60))
 METHODS = [QUICK, sq.BSN.paper(width=8, optimizer=sq.LBFGS(max_steps=60)), sq.MonteCarlo()]
 METHOD_IDS = [method.name for method in METHODS]
 
@@ -59,7 +59,7 @@ def test_same_seed_same_answer_bit_for_bit(method):
 def test_same_seed_same_answer_in_another_process():
     code = (
         "import numpy as np, numpyro.distributions as dist, steinquad as sq;"
-        "m = sq.BSN(width=8, optimizer=sq.LBFGS(max_steps=30));"
+        "m = sq.BSN(width=8, members=1, optimizer=sq.LBFGS(max_steps=30));"
         "e = sq.integrate(lambda x: np.cos(x).sum(1), dist.Normal(0, 1), n=100, method=m);"
         "print(e.mean.hex(), e.std.hex())"
     )
@@ -127,7 +127,7 @@ def test_whitening_makes_correlated_draws_easy():
     covariance = np.array([[1.0, 0.99], [0.99, 1.0]])
     x = rng.multivariate_normal([0, 0], covariance, 400)
     data = sq.Dataset(x, x[:, 0] * x[:, 1], -np.linalg.solve(covariance, x.T).T)
-    method = sq.BSN(width=8, standardize="whiten", optimizer=sq.LBFGS(max_steps=200))
+    method = sq.BSN(width=8, members=1, standardize="whiten", optimizer=sq.LBFGS(max_steps=200))
     est = sq.estimate(data, method=method)
     assert abs(est.mean - 0.99) < min(5 * est.std, 0.02)
 
@@ -147,7 +147,7 @@ def test_weighted_draws_estimate_the_weighted_measure():
 
 
 def test_predict_is_the_model_of_f_with_a_std():
-    est = sq.integrate(smooth, normal(2), n=500, method=sq.BSN(width=16), seed=0)
+    est = sq.integrate(smooth, normal(2), n=500, method=sq.BSN(width=16, members=1), seed=0)
     x = np.random.default_rng(5).standard_normal((100, 2))
     mean, std = est.predict(x, return_std=True)
     assert mean.shape == std.shape == (100,) and mean.dtype == np.float64
@@ -220,7 +220,11 @@ def test_paper_boundary_and_every_multiplier_run():
     ):
         for boundary in ("coordinate", "paper"):
             method = sq.BSN(
-                width=4, multiplier=multiplier, boundary=boundary, optimizer=sq.LBFGS(max_steps=5)
+                width=4,
+                members=1,
+                multiplier=multiplier,
+                boundary=boundary,
+                optimizer=sq.LBFGS(max_steps=5),
             )
             est = sq.integrate(smooth, truncated_product(), n=60, method=method)
             assert np.isfinite(est.mean) and np.isfinite(est.std)
@@ -346,13 +350,16 @@ def test_float64_whatever_the_flag():
     assert wide.mean == narrow.mean
 
 
-def test_progress_is_called_with_rising_steps():
+def test_averaged_members_report_rising_steps():
+    method = sq.BSN(width=8, optimizer=sq.LBFGS(max_steps=60))  # 60 points, so three members
     seen = []
 
     def record(step, total, loss):
         seen.append((step, total, loss))
 
-    sq.integrate(smooth, normal(2), n=100, method=QUICK, progress=record)
+    est = sq.integrate(smooth, normal(2), n=60, method=method, progress=record)
+    assert est.stats["members"] == 3 and est.stats["steps"] == len(seen)
+    assert np.all(est.predict(np.zeros((2, 2)), return_std=True)[1] > 0)
     steps = [step for step, _, _ in seen]
     assert steps == sorted(set(steps)) and len(steps) > 5
     assert all(step <= total and np.isfinite(loss) for step, total, loss in seen)

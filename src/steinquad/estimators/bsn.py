@@ -27,7 +27,9 @@ from steinquad.training.objective import Penalty, flatten, predict
 __all__ = ["BSN"]
 
 FIRST_PENALTY = 1e-6
-CROWDED = 0.2  # effective weights a datum above which averaging networks pays
+# Effective weights a datum above which a fit bends towards its data so much that theta0 needs the
+# correction and averaging networks pays.
+CROWDED = 0.2
 MEMBER_STRIDE = 1_000_003  # between the seeds of members
 EVIDENCE_ROUNDS = (0.125, 0.3, 1.0)  # shares of the steps after which it is found anew
 LARGEST_GAP = 0.05  # relative width of the bounds on the variance that is reported as trouble
@@ -47,9 +49,10 @@ class BSN:
         standardize: coordinates of the network: scaled one by one, whitened, or as they are.
         penalty: lambda of the loss, or "evidence" to find it along with the noise.
         flat: a flat prior on theta0; otherwise it shares that of the weights, as in the paper.
-        corrected: add the leave-one-out correction to theta0 and count its spread in the std.
+        corrected: leave-one-out: its spread counts in the std, and where weights are many for the
+            data it corrects theta0.
         members: how many networks, trained from different starts, to average; "auto" takes three
-            where the data leave the weights much freedom and one elsewhere.
+            where weights are many for the data and one elsewhere.
         optimizer: how to train.
     """
 
@@ -122,9 +125,19 @@ class BSN:
             varying=~constant,
         )
         members = [self._member(frame, seed, progress)]
-        for i in range(1, self._count(members[0], data)):
-            members.append(self._member(frame, seed + i * MEMBER_STRIDE, progress))
-        theta0 = np.mean([member.theta0 for member in members], axis=0)
+        crowded = members[0].posterior.precisions.gamma > CROWDED * data.n * frame.outputs
+        count = (3 if crowded else 1) if self.members == "auto" else self.members
+        for i in range(1, count):
+            done = sum(len(member.training.losses) for member in members)
+            members.append(
+                self._member(
+                    frame,
+                    seed + i * MEMBER_STRIDE,
+                    lambda step, total, loss, done=done: progress(done + step, done + total, loss),
+                )
+            )
+        corrected = self.corrected and crowded
+        theta0 = np.mean([member.theta0(corrected) for member in members], axis=0)
         covariance = np.mean([member.posterior.theta0_covariance for member in members], axis=0)
         if self.corrected:
             residuals = [member.left_out for member in members if member.left_out is not None]
@@ -141,7 +154,7 @@ class BSN:
             status=_status(members, frame.violation),
             n=data.n,
             dof=max(data.effective_weights.sum() - 1, 1.0),
-            stats=_stats(members),
+            stats=_stats(members) | {"corrected": bool(corrected)},
             history={"loss": first.losses, "theta0": frame.in_units(first.theta0, data)},
             values=data.fx,
             fitted=frame.in_units(fitted, data),
@@ -149,13 +162,6 @@ class BSN:
                 frame, networks, [member.posterior for member in members], data, measure
             ),
         )
-
-    def _count(self, first: "_Member", data: Dataset) -> int:
-        """How many networks to average."""
-        if self.members != "auto":
-            return self.members
-        crowded = first.posterior.precisions.gamma > CROWDED * data.n * data.outputs
-        return 3 if crowded else 1
 
     def _member(self, frame: StandardFrame, seed: int, progress: Progress) -> "_Member":
         training, posterior = self._train(frame, seed, progress)
@@ -208,11 +214,12 @@ class _Member:
     posterior: Posterior
     left_out: LeaveOneOut | None
 
-    @property
-    def theta0(self) -> Array:
-        """Its integral, corrected where there is a correction."""
+    def theta0(self, corrected: bool) -> Array:
+        """Its integral, plain or with the leave-one-out correction."""
         theta0 = np.asarray(self.training.network.theta0)
-        return theta0 if self.left_out is None else theta0 + self.left_out.correction
+        if not corrected or self.left_out is None:
+            return theta0
+        return theta0 + self.left_out.correction
 
 
 def _widest(covariance: Array, left_out: list[LeaveOneOut], weights: Array) -> Array:

@@ -25,8 +25,8 @@ from steinquad.training.objective import TrainingSet, flatten, theta0_entries
 __all__ = ["LeaveOneOut", "leave_one_out"]
 
 # Least 1 - leverage, the reciprocal of how much a residual may be amplified. Where a point decides
-# its own fit, the formula extrapolates: it is trusted (with the loose cap) only if such points do
-# not carry the result, that is if the tight cap would not halve the mean square.
+# its own fit, the formula extrapolates: the correction is trusted with the loose cap only if such
+# points do not carry it, that is if the tight cap would not halve the mean square.
 LOOSE, TIGHT = 0.02, 0.1
 
 
@@ -35,9 +35,9 @@ class LeaveOneOut:
     """Leave-one-out residuals `f_i - g^(-i)(x_i)` and what follows from them.
 
     Attributes:
-        residuals: (n, k), zero for points of weight zero.
+        residuals: with the loose cap, (n, k), zero for points of weight zero.
         correction: what to add to theta0, (k,).
-        trusted: whether the formula holds, so that the correction may be added.
+        trusted: whether the correction comes from the loose cap.
     """
 
     residuals: Array
@@ -77,9 +77,8 @@ def leave_one_out(
     free, calm, moves = (np.concatenate(part)[: data.n] for part in (loose, tight, moved))
     w = np.concatenate(weights)[: data.n, None]
     trusted = bool(np.mean(free**2) < 2 * np.mean(calm**2))
-    scaled = free if trusted else calm
-    left_out = np.divide(
-        scaled * posterior.noise, np.sqrt(w), out=np.zeros_like(scaled), where=w > 0
-    )
-    correction = np.sum(w * (left_out - moves), axis=0) / np.sum(w)
-    return LeaveOneOut(left_out, correction, trusted)
+    moved_theta0 = np.sum(w * moves, axis=0) / np.sum(w)
+    root = np.sqrt(w)
+    average = np.sum(root * (free if trusted else calm) * posterior.noise, axis=0) / np.sum(w)
+    residuals = np.divide(free * posterior.noise, root, out=np.zeros_like(free), where=w > 0)
+    return LeaveOneOut(residuals, average - moved_theta0, trusted)

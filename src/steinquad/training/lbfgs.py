@@ -46,7 +46,7 @@ class LBFGS:
         window: steps over which that progress is measured.
     """
 
-    max_steps: int = 1600
+    max_steps: int = 2400
     history: int = 100
     rtol: float = 0.05
     window: int = 100
