@@ -208,6 +208,13 @@ def test_forgotten_support_is_suspect_and_names_the_causes():
     assert sq.estimate(declared, method=QUICK).status.code != "suspect"
 
 
+def test_draws_and_scores_of_another_scale_are_suspect():
+    x = np.random.default_rng(0).standard_normal((500, 2))
+    for scores in (-2 * x, -x / 3):
+        est = sq.estimate(sq.Dataset(x, smooth(x), scores), method=QUICK)
+        assert est.status.code == "suspect" and "score] = -1" in est.status.message
+
+
 def test_paper_boundary_and_every_multiplier_run():
     m = sq.multipliers
     for multiplier in (
@@ -278,6 +285,9 @@ X20 = np.random.default_rng(0).standard_normal((20, 2))
         (lambda: sq.integrate(smooth, "normal", n=20), "measure"),
         (lambda: sq.BSN(activation="relu"), "activation is 'relu'"),
         (lambda: sq.BSN(width=0), "width is 0"),
+        (lambda: sq.BSN(members=0), "members is 0"),
+        (lambda: sq.LBFGS(max_steps=0), "max_steps is 0"),
+        (lambda: sq.LBFGS(rtol=2), "rtol is 2"),
         (lambda: sq.BSN(penalty=-1), "penalty is -1"),
         (lambda: sq.BSN(boundary="none"), "boundary is 'none'"),
         (lambda: sq.BSN(standardize="pca"), "standardize is 'pca'"),

@@ -47,10 +47,10 @@ class Estimate:
     method: str
     status: Status
     n: int
-    covariance: Array
-    dof: float = np.inf
-    stats: Mapping[str, Any] = field(default_factory=dict)
-    history: Mapping[str, Array] = field(default_factory=dict)
+    covariance: Array = field(repr=False)
+    dof: float = field(default=np.inf, repr=False)
+    stats: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    history: Mapping[str, Array] = field(default_factory=dict, repr=False)
     values: Array | None = field(default=None, repr=False)
     fitted: Array | None = field(default=None, repr=False)
     _predictor: Predictor | None = field(default=None, repr=False)

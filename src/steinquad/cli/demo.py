@@ -40,7 +40,7 @@ def run_demo(figure: Path, *, n: int, seed: int) -> None:
             method.name,
             f"{answer.mean:.8f}",
             f"{answer.std:.1e}",
-            f"[{low:.6f}, {high:.6f}]",
+            f"{low:.6f} to {high:.6f}",
             f"{abs(answer.mean - problem.truth):.1e}",
             f"{time.perf_counter() - start:.1f} s",
         )

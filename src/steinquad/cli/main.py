@@ -18,6 +18,7 @@ app = typer.Typer(
     help="Expectations with honest error bars from few evaluations.",
     no_args_is_help=True,
     add_completion=False,
+    rich_markup_mode=None,  # markup would swallow the [f] of E[f]
     pretty_exceptions_enable=False,
 )
 

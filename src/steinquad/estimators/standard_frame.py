@@ -93,9 +93,8 @@ class StandardFrame:
         shift = w @ fx
         scale = np.sqrt(w @ (fx - shift) ** 2)
         value, slope = fitted(points)
-        violation = flux_violation(
-            data.x, value * points.score + slope, value, weights, data.names, scale=measure is None
-        )
+        drift = value * points.score + slope
+        violation = flux_violation(data.x, drift, value, weights, data.names)
         training = TrainingSet.build(inputs, shared, (fx - shift) / scale, weights)
         return cls(training, affine, fitted, support, shift, scale, varying, violation)
 

@@ -2,7 +2,8 @@
 
 E[S[u]] = 0 for every admissible u, so the average of S[u] over the draws must be zero within its
 standard error. The constant fields test the flux through the boundary: without bounds they say
-E[score] = 0. Where the scores came with the draws, the fields `x_i e_i` test their scale as well.
+E[score] = 0. The fields `x_i e_i` test the scale: scores in other units than x, or draws from a
+wider or narrower measure.
 """
 
 import numpy as np
@@ -34,7 +35,7 @@ def robust_standard_error(values: Array, weights: Array) -> tuple[Array, int]:
 
 
 def flux_violation(
-    x: Array, drift: Array, value: Array, weights: Array, names: tuple[str, ...], scale: bool
+    x: Array, drift: Array, value: Array, weights: Array, names: tuple[str, ...]
 ) -> str | None:
     """A sentence naming the worst violated identity and its likely causes, or None.
 
@@ -44,14 +45,10 @@ def flux_violation(
         value: diagonal of the multiplier m, (n, d).
         weights: of the points, (n,).
         names: of the coordinates.
-        scale: also test the fields `x_i e_i`.
     """
     w = weights / weights.sum()
-    tests = [("E[score] = 0", drift)]
-    if scale:
-        centered = x - w @ x
-        tests.append(("E[(x - E[x]) score] = -1", centered * drift + value))
-    images = np.concatenate([image for _, image in tests], axis=1)
+    scale = (x - w @ x) * drift + value
+    images = np.concatenate([drift, scale], axis=1)
     error, dof = robust_standard_error(images, weights)
     mean = w @ images
     ratio = np.divide(np.abs(mean), error, out=np.zeros_like(mean), where=error > 0)
@@ -59,7 +56,7 @@ def flux_violation(
     worst = int(np.argmax(ratio))
     if ratio[worst] <= limit:
         return None
-    identity = tests[worst // x.shape[1]][0]
+    identity = "E[score] = 0" if worst < x.shape[1] else "E[(x - E[x]) score] = -1"
     name = names[worst % x.shape[1]]
     return (
         f"the Stein identity {identity} fails in coordinate {name} by {ratio[worst]:.1f} standard "

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.optimize
 
 from steinquad._types import Array, Progress
+from steinquad.errors import InputError
 from steinquad.networks.stein_network import SteinNetwork
 from steinquad.training.objective import (
     Penalty,
@@ -50,6 +51,14 @@ class LBFGS:
     history: int = 100
     rtol: float = 0.05
     window: int = 100
+
+    def __post_init__(self) -> None:
+        for option in ("max_steps", "history", "window"):
+            value = getattr(self, option)
+            if not isinstance(value, int) or value < 1:
+                raise InputError(f"{option} is {value!r}; give an integer >= 1.")
+        if not 0 <= self.rtol < 1:
+            raise InputError(f"rtol is {self.rtol!r}; give a fraction from 0 to below 1.")
 
     def minimize(
         self,
