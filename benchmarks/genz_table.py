@@ -4,7 +4,7 @@
 
 Resumable: rows are appended to results/genz_table.jsonl and never run twice. Prints the mean
 relative error beside the paper's figure, a re-run of the authors' code, and, for Monte Carlo, what
-theory expects.
+theory expects: .798 sd(f) / (sqrt(n) |truth|), which a line over 1,000 seeds checks to 2 %.
 """
 
 import argparse
@@ -94,6 +94,21 @@ def report(records: Records, names: list[str], seeds: range, max_steps: int) -> 
             )
 
 
+def check_monte_carlo(seeds: int = 1000) -> None:
+    """Mean relative error of plain averages over many seeds against theory."""
+    print(f"\nMonte Carlo over {seeds} seeds: mean relative error / expected (noise 2.4 %)")
+    for family in PAPER:
+        problem = sq.problems.genz(family, D)
+        means, spreads = [], []
+        for seed in range(seeds):
+            values = problem.integrand(problem.measure.sample(N, seed=seed))
+            means.append(values.mean())
+            spreads.append(values.var())
+        expected = np.sqrt(2 / np.pi) * np.sqrt(np.mean(spreads) / N)
+        ratio = np.mean(np.abs(np.array(means) - problem.truth)) / expected
+        print(f"{family:14}{ratio:8.3f}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=10)
@@ -104,6 +119,8 @@ def main() -> None:
     records = Records("genz_table", ("family", "method", "seed", "max_steps"))
     run(records, names, seeds, options.max_steps)
     report(records, names, seeds, options.max_steps)
+    if "mc" in names:
+        check_monte_carlo()
 
 
 if __name__ == "__main__":

@@ -36,9 +36,9 @@ def turbine(point: np.ndarray) -> tuple[float, float]:
 
 
 def main() -> None:
-    method = sq.BSN(width=16)
-    answer = sq.integrate(turbine, INPUTS, n=300, method=method, vectorized=False)
-    plain = sq.integrate(turbine, INPUTS, n=300, method=sq.MonteCarlo(), vectorized=False)
+    method = sq.BSN(width=16, optimizer=sq.LBFGS(max_steps=300))
+    answer = sq.integrate(turbine, INPUTS, n=500, method=method, vectorized=False)
+    plain = sq.integrate(turbine, INPUTS, n=500, method=sq.MonteCarlo(), vectorized=False)
     low, high = answer.interval(0.95)
     for j, name in enumerate(("mean power, MW ", "mean thrust, kN")):
         print(f"{name} {answer.mean[j]:8.3f}, 95 % interval [{low[j]:.3f}, {high[j]:.3f}]")

@@ -35,7 +35,7 @@ def main() -> None:
     chance = 1 / (1 + np.exp(-x @ [1.0, 0.5, 0.5]))  # of label 1 for a new case
     data = sq.Dataset(x, chance, score)
     print("posterior mean of the chance of label 1 for a new case, 500 draws")
-    for method in (sq.MonteCarlo(), sq.BSN(width=16)):
+    for method in (sq.MonteCarlo(), sq.BSN(width=16, optimizer=sq.LBFGS(max_steps=300))):
         answer = sq.estimate(data, method=method)
         name = "plain mean" if method.name != "BSN" else method.name
         print(f"{name:12} {answer.mean:.5f} +- {answer.std:.5f}   ({answer.status.code})")

@@ -32,9 +32,9 @@ def main() -> None:
     truth = 2 * (digamma((DOF + 1) / 2) - digamma(DOF / 2))
     print(f"truth     {truth:.5f}")
     for multiplier in (sq.multipliers.Constant(), Growing()):
-        method = sq.BSN(width=16, multiplier=multiplier)
+        method = sq.BSN(width=16, multiplier=multiplier, optimizer=sq.LBFGS(max_steps=300))
         answer = sq.integrate(
-            lambda x: np.log1p(x**2 / DOF).sum(axis=1), measure, n=300, method=method
+            lambda x: np.log1p(x**2 / DOF).sum(axis=1), measure, n=500, method=method
         )
         error, name = answer.mean - truth, type(multiplier).__name__
         print(f"{name:9} {answer.mean:.5f} +- {answer.std:.5f}   error {error:+.5f}")
