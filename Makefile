@@ -8,11 +8,12 @@ READY := .venv/.ready
 run: $(READY)
 	$(BIN)/steinquad demo --figure demo.png
 
+# Two workers, so one thread each.
 test: $(READY)
-	$(BIN)/python -m pytest -q -n 2
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2
 
 test-all: $(READY)
-	$(BIN)/python -m pytest -q -n 2 -m "slow or not slow"
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 -m "slow or not slow"
 
 check: $(READY)
 	$(BIN)/ruff check .

@@ -14,6 +14,7 @@ from steinquad.training.objective import (
     Penalty,
     TrainingSet,
     flatten,
+    theta0_entries,
     unflatten,
     value_and_gradient,
 )
@@ -70,6 +71,7 @@ class LBFGS:
     ) -> TrainingResult:
         """Train `network` on the loss of `training.objective`; `before` is its past, if any."""
         like, vector = network, np.asarray(flatten(network))
+        integrals = theta0_entries(like)
         losses: list[float] = []
         theta0: list[Array] = []
         evaluations = 0
@@ -85,7 +87,7 @@ class LBFGS:
         def after_step(intermediate_result: scipy.optimize.OptimizeResult) -> None:
             nonlocal reason
             losses.append(float(intermediate_result.fun))
-            theta0.append(np.asarray(unflatten(jnp.asarray(intermediate_result.x), like).theta0))
+            theta0.append(intermediate_result.x[integrals].copy())
             progress(past + len(losses), past + self.max_steps, losses[-1])
             if len(losses) > self.window and self.rtol > 0:
                 fallen = 1 - losses[-1] / losses[-1 - self.window]

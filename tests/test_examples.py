@@ -1,0 +1,28 @@
+"""Every example runs as it stands and prints what it promises."""
+
+import runpy
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+WORDS = {
+    "01_first_integral.py": ("truth", "MonteCarlo", "BSN", "error"),
+    "02_uncertain_inputs.py": ("mean power, MW", "mean thrust, kN", "95 %", "covariance"),
+    "03_draws_and_scores.py": ("500 draws", "MonteCarlo", "BSN"),
+    "04_own_multiplier.py": ("truth", "Constant", "Growing"),
+}
+
+
+def test_every_example_is_listed():
+    assert {path.name for path in EXAMPLES.glob("*.py")} == set(WORDS)
+
+
+@pytest.mark.parametrize("name", WORDS)
+def test_example_runs(name, capsys):
+    # In this process: four imports and most compilations less than with one process each.
+    runpy.run_path(str(EXAMPLES / name), run_name="__main__")
+    out = capsys.readouterr().out
+    missing = [word for word in WORDS[name] if word not in out]
+    assert not missing, f"{name} did not print {missing}; it printed\n{out}"
+    assert "nan" not in out
