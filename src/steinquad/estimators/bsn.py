@@ -137,11 +137,14 @@ class BSN:
                 )
             )
         corrected = self.corrected and crowded
-        theta0 = np.mean([member.theta0(corrected) for member in members], axis=0)
+        theta0s = np.stack([member.theta0(corrected) for member in members])
+        theta0 = theta0s.mean(axis=0)
         covariance = np.mean([member.posterior.theta0_covariance for member in members], axis=0)
         if self.corrected:
             residuals = [member.left_out for member in members if member.left_out is not None]
             covariance = _widest(covariance, residuals, data.effective_weights)
+        if count > 1:  # what the starting point decides is uncertain too
+            covariance = covariance + np.atleast_2d(np.cov(theta0s, rowvar=False))
         mean, covariance = frame.integrals(theta0, covariance, data)
         networks = [member.training.network for member in members]
         fitted = np.mean([predict(network, frame.data) for network in networks], axis=0)
