@@ -26,6 +26,13 @@ class Dataset:
             None for an open side, or a numpyro constraint.
         weights: importance weights of the points, (n,), up to a constant.
         names: of the coordinates; by default a data frame's columns, or x0, x1, ...
+        noise: standard deviation of the error in the values: a number, (n,) or (n, k); None for
+            values that are exact.
+        groups: which points depend on each other: the Markov chain, or the replicate of a
+            randomised quasi-Monte Carlo design, that each belongs to, (n,), points of a chain in
+            their order. None for independent draws.
+        sampled: False for points that are not a sample of the measure, such as a grid; no average
+            over them is then taken for an expectation.
 
     >>> data = Dataset([0.1, -0.3, 0.2], [1.0, 2.0, 3.0], score=[-0.1, 0.3, -0.2])
     >>> data.n, data.dim, data.outputs
@@ -38,6 +45,9 @@ class Dataset:
     support: Support | None = None
     weights: Array | None = None
     names: tuple[str, ...] = ()
+    noise: Array | None = None
+    groups: np.ndarray | None = None
+    sampled: bool = True
     scalar: bool = True
 
     def __init__(
@@ -48,6 +58,9 @@ class Dataset:
         support: Any = None,
         weights: Any = None,
         names: Sequence[str] | None = None,
+        noise: Any = None,
+        groups: Any = None,
+        sampled: bool = True,
     ) -> None:
         points = as_points("x", x)
         values = as_finite("fx", fx)
@@ -73,11 +86,44 @@ class Dataset:
         set_field(self, "score", None if score is None else _like("score", score, points))
         set_field(self, "support", box)
         set_field(self, "weights", None if weights is None else _weights(weights, n))
+        k = values.reshape(n, -1).shape[1]
+        set_field(self, "noise", None if noise is None else _noise(noise, n, k))
+        set_field(self, "groups", None if groups is None else _groups(groups, n))
+        set_field(self, "sampled", bool(sampled))
 
     def completed(self, score: Array, support: Support, names: Sequence[str]) -> "Dataset":
         """The same evaluations with what a measure knows of them."""
         fx = self.fx[:, 0] if self.scalar else self.fx
-        return Dataset(self.x, fx, score, support, self.weights, names)
+        return Dataset(
+            self.x,
+            fx,
+            score,
+            support,
+            self.weights,
+            names,
+            self.noise,
+            self.groups,
+            self.sampled,
+        )
+
+    def take(self, rows: np.ndarray) -> "Dataset":
+        """Some of the evaluations, in the order of `rows`."""
+
+        def part(array: Any) -> Any:
+            return None if array is None else array[rows]
+
+        fx = self.fx[:, 0] if self.scalar else self.fx
+        return Dataset(
+            self.x[rows],
+            fx[rows],
+            part(self.score),
+            self.support,
+            part(self.weights),
+            self.names,
+            part(self.noise),
+            part(self.groups),
+            self.sampled,
+        )
 
     @property
     def n(self) -> int:
@@ -139,3 +185,29 @@ def _weights(weights: Any, n: int) -> Array:
     if array.min() < 0 or array.sum() == 0:
         raise InputError("weights has negative entries or no positive one; give weights >= 0.")
     return array
+
+
+def _noise(noise: Any, n: int, k: int) -> Array:
+    array = np.asarray(as_finite("noise", noise, ndim=(0, 1, 2)))
+    if array.ndim == 1:
+        array = array[:, None]
+    if array.ndim == 2 and (len(array) != n or array.shape[1] not in (1, k)):
+        raise InputError(
+            f"noise has shape {np.shape(noise)} but fx has {n} points and {k} "
+            f"output{'s' * (k != 1)}; pass a number, ({n},) or ({n}, {k})."
+        )
+    if array.min() < 0:
+        raise InputError("noise has negative entries; give standard deviations >= 0.")
+    return np.broadcast_to(array, (n, k)).copy()
+
+
+def _groups(groups: Any, n: int) -> np.ndarray:
+    array = np.asarray(groups)
+    if array.shape != (n,):
+        raise InputError(f"groups has shape {array.shape} but x has {n} points; pass ({n},).")
+    _, first, labels = np.unique(array, return_index=True, return_inverse=True)
+    rank = np.argsort(np.argsort(first))  # numbered by their first appearance
+    labels = rank[labels]
+    if np.any(np.diff(labels) < 0):
+        raise InputError("groups is not contiguous; order the points group by group.")
+    return labels

@@ -10,7 +10,7 @@ from scipy.special import stdtrit
 from steinquad._types import Array, as_points
 from steinquad.errors import InputError
 
-__all__ = ["Estimate", "Status"]
+__all__ = ["Check", "Estimate", "Status"]
 
 StatusCode: TypeAlias = Literal["converged", "constant", "max_steps", "suspect", "not_finite"]
 # predict(x, score, return_std) -> mean (n, k), std (n, k) or None
@@ -34,12 +34,34 @@ class Status:
 
 
 @dataclass(frozen=True, eq=False)
+class Check:
+    """A second opinion by cross-fitting: every point judged by a fit that has not seen it.
+
+    Attributes:
+        mean: the held-out corrected estimate, unbiased for independent draws.
+        std: its standard error, from the held-out residuals alone.
+        folds: how many parts the data were split into.
+        dof: degrees of freedom of `std`.
+        residual: root mean square of the held-out residuals of each output, (k,).
+        distance: largest difference between the two estimates, in units of `std`.
+    """
+
+    mean: Any
+    std: Any
+    folds: int
+    dof: float
+    residual: Array
+    distance: float
+
+
+@dataclass(frozen=True, eq=False)
 class Estimate:
     """An expectation and its uncertainty.
 
     `mean` and `std` are floats for one integrand and arrays (k,) for several; `covariance` is then
     (k, k). `stats` holds what the method has to report, `history` the loss and theta0 at every
-    training step.
+    training step, `check` the cross-fitted second opinion where one was asked for, and
+    `candidates` a row for every method that was considered.
     """
 
     mean: Any
@@ -53,7 +75,12 @@ class Estimate:
     history: Mapping[str, Array] = field(default_factory=dict, repr=False)
     values: Array | None = field(default=None, repr=False)
     fitted: Array | None = field(default=None, repr=False)
+    check: Check | None = field(default=None, repr=False)
+    candidates: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
     _predictor: Predictor | None = field(default=None, repr=False)
+    # Integral of what `predict` returns; differs from the mean where that is corrected.
+    _model_mean: Array | None = field(default=None, repr=False)
+    _state: Any = field(default=None, repr=False)  # what a method needs to start from here
 
     @classmethod
     def build(cls, mean: Array, covariance: Array, *, scalar: bool, **fields: Any) -> "Estimate":
@@ -61,6 +88,7 @@ class Estimate:
         mean = np.asarray(mean, dtype=np.float64)
         covariance = np.asarray(covariance, dtype=np.float64)
         std = np.sqrt(np.diag(covariance))
+        fields.setdefault("_model_mean", mean)
         if scalar:
             return cls(mean=float(mean[0]), std=float(std[0]), covariance=covariance, **fields)
         return cls(mean=mean, std=std, covariance=covariance, **fields)
@@ -109,6 +137,13 @@ class Estimate:
         }
         if not isinstance(self.mean, float):
             plain["covariance"] = self.covariance.tolist()
+        if self.check is not None:
+            plain["check"] = {
+                name: _plain(value) if value is not None else None
+                for name, value in vars(self.check).items()
+            }
+        if self.candidates:
+            plain["candidates"] = [dict(row) for row in self.candidates]
         return plain | {"stats": {key: _plain(value) for key, value in self.stats.items()}}
 
     def plot(self, **kwargs: Any) -> Any:

@@ -11,9 +11,10 @@ from helpers import assert_close, normal_data, random_network
 
 import steinquad.posterior.laplace as module
 import steinquad.training.objective as objective
+from steinquad._linalg import cholesky
 from steinquad.networks.stein_network import evaluate
 from steinquad.posterior.ggn import ggn, ggn_product
-from steinquad.posterior.laplace import cholesky, laplace, output_noise
+from steinquad.posterior.laplace import laplace, output_noise
 from steinquad.posterior.leave_one_out import leave_one_out
 from steinquad.training.objective import flatten, predict, theta0_entries, unflatten
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import scipy.signal
 
-from steinquad.stein.flux import FALSE_ALARM, flux_violation, robust_standard_error
+from steinquad.standard_error import robust_standard_error
+from steinquad.stein.flux import FALSE_ALARM, flux_violation
 
 N = 2000
 PHI = 0.9

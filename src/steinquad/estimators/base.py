@@ -22,7 +22,13 @@ class Method(Protocol):
         ...
 
     def estimate(
-        self, data: Dataset, measure: Measure | None, *, seed: int, progress: Progress
+        self,
+        data: Dataset,
+        measure: Measure | None,
+        *,
+        seed: int,
+        progress: Progress,
+        start: Estimate | None = None,
     ) -> Estimate:
         """The expectation of every output of `data`.
 
@@ -31,6 +37,7 @@ class Method(Protocol):
             measure: what the points were drawn from, when known.
             seed: of everything random in the method.
             progress: to be called after every training step.
+            start: an earlier estimate by the same method to start from; may be ignored.
         """
         ...
 

@@ -19,7 +19,7 @@ from steinquad.networks.mlp import MLP
 from steinquad.networks.stein_network import SteinNetwork
 from steinquad.posterior.laplace import Posterior, laplace
 from steinquad.posterior.leave_one_out import LeaveOneOut, leave_one_out
-from steinquad.stein.flux import robust_standard_error
+from steinquad.standard_error import robust_standard_error
 from steinquad.stein.multipliers import Boundary, Constant, Multiplier, PaperBoundary
 from steinquad.training.lbfgs import LBFGS, TrainingResult
 from steinquad.training.objective import Penalty, flatten, predict
@@ -110,7 +110,13 @@ class BSN:
         return cls(**(published | options))
 
     def estimate(
-        self, data: Dataset, measure: Measure | None, *, seed: int, progress: Progress
+        self,
+        data: Dataset,
+        measure: Measure | None,
+        *,
+        seed: int,
+        progress: Progress,
+        start: Estimate | None = None,
     ) -> Estimate:
         """Train, find the posterior, check; see `Method.estimate`."""
         constant = constant_outputs(data)

@@ -26,10 +26,16 @@ class MonteCarlo:
         return "MonteCarlo"
 
     def estimate(
-        self, data: Dataset, measure: Measure | None, *, seed: int, progress: Progress
+        self,
+        data: Dataset,
+        measure: Measure | None,
+        *,
+        seed: int,
+        progress: Progress,
+        start: Estimate | None = None,
     ) -> Estimate:
         """Average the values; see `Method.estimate`."""
-        del measure, seed, progress
+        del measure, seed, progress, start
         if constant_outputs(data).all():
             return constant_estimate(data, self.name)
         weights = data.effective_weights

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 import scipy.linalg
 
+from steinquad._linalg import cholesky
 from steinquad._types import Array
 from steinquad.networks.stein_network import SteinNetwork
 from steinquad.posterior.evidence import Precisions, Spectrum, tune
@@ -118,20 +119,6 @@ def _dense(
     unit = np.eye(len(theta0))[:, theta0]
     half = scipy.linalg.solve_triangular(factor, unit, lower=True)
     return Posterior(half.T @ half, precisions, noise, 0.0, matrix, factor, jitter)
-
-
-def cholesky(matrix: Array) -> tuple[Array, float]:
-    """Lower factor and the relative jitter that it took."""
-    scale = float(np.mean(np.diag(matrix)))
-    jitter = 0.0
-    while True:
-        try:
-            shifted = matrix + jitter * scale * np.eye(len(matrix)) if jitter else matrix
-            return scipy.linalg.cholesky(shifted, lower=True), jitter
-        except np.linalg.LinAlgError:
-            jitter = max(1e-15, 10 * jitter)
-            if jitter > 1e-6:
-                raise
 
 
 def _matrix_free(

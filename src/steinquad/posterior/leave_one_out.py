@@ -16,10 +16,11 @@ import jax.numpy as jnp
 import numpy as np
 import scipy.linalg
 
+from steinquad._linalg import cholesky
 from steinquad._types import Array
 from steinquad.networks.stein_network import SteinNetwork
 from steinquad.posterior.ggn import block_jacobian, scaled_residuals
-from steinquad.posterior.laplace import Posterior, cholesky, prior_precision
+from steinquad.posterior.laplace import Posterior, prior_precision
 from steinquad.training.objective import TrainingSet, flatten, theta0_entries
 
 __all__ = ["LeaveOneOut", "leave_one_out"]

@@ -10,28 +10,11 @@ import numpy as np
 from scipy.special import stdtrit
 
 from steinquad._types import Array
+from steinquad.standard_error import robust_standard_error
 
-__all__ = ["FALSE_ALARM", "flux_violation", "robust_standard_error"]
+__all__ = ["FALSE_ALARM", "flux_violation"]
 
 FALSE_ALARM = 1e-4  # chance that sound data fail, over all fields together
-
-
-def robust_standard_error(values: Array, weights: Array) -> tuple[Array, int]:
-    """Standard error of a weighted mean, (n, m) -> (m,), and its degrees of freedom.
-
-    The larger of the one for independent draws and the one from the means of sqrt(n) consecutive
-    batches, which sees the autocorrelation of a Markov chain.
-    """
-    n = len(values)
-    w = weights / weights.sum()
-    centered = values - w @ values
-    independent = np.sum((w[:, None] * centered) ** 2, axis=0) * n / max(n - 1, 1)
-    batches = int(np.sqrt(n))
-    if batches < 10:
-        return np.sqrt(independent), n - 1
-    sums = np.stack([part.sum(axis=0) for part in np.array_split(w[:, None] * centered, batches)])
-    batched = np.sum(sums**2, axis=0) * batches / (batches - 1)
-    return np.sqrt(np.maximum(independent, batched)), batches - 1
 
 
 def flux_violation(
