@@ -1,7 +1,7 @@
 """Which way the arrows point: nothing imports from its right, and only the command has effects.
 
     core <- measures <- kernels <- stein <- networks <- training <- posterior <- estimators <- _api
-    core <- measures <- designs, problems;      designs <- _api;      all of these <- plotting, cli
+    core <- measures <- designs <- estimators;   measures <- problems;   all these <- plotting, cli
 
 Imports inside functions (optional or heavy libraries) and under TYPE_CHECKING do not count.
 """
@@ -27,7 +27,9 @@ LIBRARY = CORE | set(CHAIN) | {"designs", "problems"}
 ALLOWED = {
     **dict.fromkeys(CORE, CORE),
     **{unit: CORE | set(CHAIN[: i + 1]) for i, unit in enumerate(CHAIN)},
-    "_api": CORE | set(CHAIN) | {"designs"},
+    "estimators": CORE | set(CHAIN) - {"_api"} | {"designs"},
+    "_tolerance": CORE | {"measures", "designs"},
+    "_api": CORE | set(CHAIN) | {"designs", "_tolerance"},
     "designs": CORE | {"measures", "designs"},
     "problems": CORE | {"measures", "problems"},
     "__init__": LIBRARY,

@@ -14,7 +14,18 @@ import scipy.stats
 import steinquad as sq
 
 QUICK = sq.BSN(width=8, members=1, optimizer=sq.LBFGS(max_steps=60))
-METHODS = [QUICK, sq.BSN.paper(width=8, optimizer=sq.LBFGS(max_steps=60)), sq.MonteCarlo()]
+AVERAGES = [sq.MonteCarlo()]
+METHODS = [
+    QUICK,
+    sq.BSN.paper(width=8, optimizer=sq.LBFGS(max_steps=60)),
+    *AVERAGES,
+    sq.Polynomial(),
+    sq.Polynomial(features="score", name="Polynomial(score)"),
+    sq.BayesianQuadrature(),
+    sq.ControlFunctional(),
+    sq.Choose([sq.MonteCarlo(), sq.Polynomial(features="score")]),
+]
+FITTED = [method for method in METHODS if method not in AVERAGES]
 METHOD_IDS = [method.name for method in METHODS]
 
 
@@ -44,7 +55,7 @@ def test_estimate_is_float64_numpy_and_close(method, d):
     assert abs(est.mean - d * np.exp(-0.5)) < 5 * est.std
     low, high = est.interval(0.95)
     assert low < est.mean < high
-    assert est.n == 400 and est.method == method.name
+    assert est.n == 400 and est.method.startswith(method.name)
     assert not jax.config.jax_enable_x64
 
 
@@ -73,13 +84,15 @@ def test_same_seed_same_answer_in_another_process():
 @pytest.mark.parametrize("method", METHODS, ids=METHOD_IDS)
 def test_vector_valued_integrand_shares_one_fit(method):
     def two(x):
-        return np.stack([x[:, 0] ** 2, x.sum(axis=1)], axis=1)
+        return np.stack([np.cos(x[:, 0]), np.sin(x.sum(axis=1))], axis=1)
 
     est = sq.integrate(two, normal(2), n=300, method=method, seed=0)
     assert est.mean.shape == est.std.shape == (2,) and est.covariance.shape == (2, 2)
     np.testing.assert_allclose(np.sqrt(np.diag(est.covariance)), est.std)
     assert np.all(np.linalg.eigvalsh(est.covariance) >= 0)
-    assert np.all(np.abs(est.mean - [1, 0]) < 5 * est.std)
+    # false alarm 1e-6 for an honest interval; wide where few points tell
+    low, high = est.interval(1 - 1e-6)
+    assert np.all(low < [np.exp(-0.5), 0]) and np.all(high > [np.exp(-0.5), 0])
     assert est.predict(np.zeros((4, 2))).shape == (4, 2)
     assert "E[f1]" in str(est)
 
@@ -106,8 +119,10 @@ def test_one_constant_output_among_others_is_exact(method):
 @pytest.mark.parametrize("method", METHODS, ids=METHOD_IDS)
 def test_adding_a_constant_and_scaling_f(method):
     data = dataset()
-    base = sq.estimate(data, method=method)
-    moved = sq.estimate(sq.Dataset(data.x, 10 + 4 * data.fx[:, 0], data.score), method=method)
+    base = sq.estimate(data, measure=normal(2), method=method)
+    moved = sq.estimate(
+        sq.Dataset(data.x, 10 + 4 * data.fx[:, 0], data.score), measure=normal(2), method=method
+    )
     # training amplifies the last bit of the standardized values, the more the longer it runs
     assert moved.mean == pytest.approx(10 + 4 * base.mean, rel=1e-6)
     assert moved.std == pytest.approx(4 * base.std, rel=1e-3)
@@ -269,7 +284,7 @@ X20 = np.random.default_rng(0).standard_normal((20, 2))
         (bad(support=dist.constraints.simplex), "simplex"),
         (bad(weights=np.ones(3)), "weights has 3 entries"),
         (bad(weights=-np.ones(20)), "weights has negative"),
-        (lambda: sq.estimate(sq.Dataset(X20, smooth(X20))), "score is missing"),
+        (lambda: sq.estimate(sq.Dataset(X20, smooth(X20)), method=QUICK), "score is missing"),
         (lambda: sq.estimate(dataset(d=2), measure=normal(3)), "data has dim 2 but the measure"),
         (lambda: sq.estimate(X20), "data is ndarray"),
         (lambda: sq.estimate(dataset(), method="bsn"), "method is 'bsn'"),

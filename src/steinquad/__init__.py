@@ -4,15 +4,22 @@ Give an integrand and a distribution, or draws with values and scores, and get t
 an error bar from far fewer evaluations than Monte Carlo needs.
 """
 
-from steinquad import problems
+from steinquad import designs, kernels, problems
 from steinquad._api import estimate, integrate
 from steinquad.dataset import Dataset
 from steinquad.errors import InputError
-from steinquad.estimate import Estimate, Status
+from steinquad.estimate import Check, Estimate, Status
+from steinquad.estimators.bayesian_quadrature import BayesianQuadrature
 from steinquad.estimators.bsn import BSN
+from steinquad.estimators.choose import Choose
+from steinquad.estimators.control_functional import ControlFunctional
 from steinquad.estimators.monte_carlo import MonteCarlo
+from steinquad.estimators.polynomial import Polynomial
+from steinquad.estimators.quasi_monte_carlo import QuasiMonteCarlo
+from steinquad.estimators.regression import Regression
 from steinquad.measures import Draws, LogDensity, Product, Truncated
 from steinquad.stein import multipliers
+from steinquad.stein.features import Features
 from steinquad.support import Support
 from steinquad.training.lbfgs import LBFGS
 
@@ -21,18 +28,28 @@ __version__ = "0.1.0"
 __all__ = [
     "BSN",
     "LBFGS",
+    "BayesianQuadrature",
+    "Check",
+    "Choose",
+    "ControlFunctional",
     "Dataset",
     "Draws",
     "Estimate",
+    "Features",
     "InputError",
     "LogDensity",
     "MonteCarlo",
+    "Polynomial",
     "Product",
+    "QuasiMonteCarlo",
+    "Regression",
     "Status",
     "Support",
     "Truncated",
+    "designs",
     "estimate",
     "integrate",
+    "kernels",
     "multipliers",
     "problems",
 ]

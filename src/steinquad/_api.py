@@ -1,17 +1,23 @@
 """The two entry points: `integrate` an integrand, or `estimate` from evaluations at hand."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from steinquad._float64 import float64
+from steinquad._tolerance import joined, until
 from steinquad._types import Array, Progress, no_progress
 from steinquad.dataset import Dataset, check_inside
+from steinquad.designs import IID, Design, Sample
 from steinquad.errors import InputError
-from steinquad.estimate import Estimate
+from steinquad.estimate import Estimate, Status
 from steinquad.estimators.base import Method
-from steinquad.estimators.bsn import BSN
+from steinquad.estimators.choose import Choose
+from steinquad.estimators.cross_fit import checked, cross_fit, widened
+from steinquad.estimators.monte_carlo import MonteCarlo
+from steinquad.estimators.quasi_monte_carlo import QuasiMonteCarlo
 from steinquad.measures import Draws, Measure, as_measure
 
 __all__ = ["estimate", "integrate"]
@@ -24,17 +30,30 @@ def integrate(
     *,
     n: int | None = None,
     method: Method | None = None,
+    design: Design | None = None,
+    folds: int = 0,
+    rtol: float | None = None,
+    max_n: int = 10_000,
     seed: int = 0,
     vectorized: bool = True,
     progress: Progress | None = None,
 ) -> Estimate:
-    """Expectation of `f` under `measure` from `n` evaluations at independent draws.
+    """Expectation of `f` under `measure` from `n` evaluations, or as many as a tolerance takes.
 
     Args:
         f: the integrand, a NumPy batch (n, d) -> (n,), or (n, k) for k integrands at once.
         measure: a numpyro distribution, a frozen scipy.stats one, or a measure of this library.
-        n: number of evaluations; for `Draws` the default is all of them.
-        method: how to estimate; `BSN()` by default.
+        n: number of evaluations; for `Draws` the default is all of them. With `rtol` that of the
+            first round, 200 by default.
+        method: how to estimate; by default `Choose()`, which takes the best of all methods that
+            apply and says which.
+        design: where to evaluate f; by default where the method wants it, for most at independent
+            draws.
+        folds: cross-fit the estimate with so many folds and keep that second opinion in
+            `Estimate.check`; `Choose` does it unasked.
+        rtol: go on with more points until the std is at most this share of the mean; the std is
+            then a checked one, with two folds if `folds` is not given.
+        max_n: where to stop if it is not; says so in the status.
         seed: of the draws and of the method; the same seed gives the same answer, and every method
             sees the same draws.
         vectorized: False if `f` takes one point (d,) at a time.
@@ -42,21 +61,51 @@ def integrate(
 
     >>> import numpyro.distributions as dist, steinquad as sq
     >>> est = sq.integrate(lambda x: x[:, 0] ** 2, dist.Normal(0, 1), n=200)
-    >>> abs(est.mean - 1) < 0.01
+    >>> abs(est.mean - 1) < 1e-6
     True
     """
     measure = as_measure(measure)
     if n is None and isinstance(measure, Draws):
         n = len(measure.x)
+    if rtol is not None:
+        _check_tolerance(rtol, max_n, measure)
+        n = min(200, max_n) if n is None else n
     if n is None:
-        raise InputError("n is missing; say how many evaluations of f to make, e.g. n=1000.")
+        raise InputError(
+            "n is missing; say how many evaluations of f to make, e.g. n=1000, or pass rtol=."
+        )
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 2:
         raise InputError(f"n is {n!r}; give an integer of at least 2.")
     _check_seed(seed)
-    x = measure.sample(int(n), seed=seed)
-    fx = _evaluate(f, x, vectorized)
-    data = Dataset(x, fx)
-    return _estimate(data, measure, method or BSN(), seed, progress or no_progress)
+    _check_folds(folds)
+    method = Choose() if method is None else _check_method(method)
+    design = getattr(method, "design", IID()) if design is None else design
+    if not isinstance(design, Design):
+        raise InputError(f"design is {design!r}; pass a design such as sq.designs.Sobol().")
+    report = progress or no_progress
+
+    def fit(data: Dataset, start: Estimate | None) -> Estimate:
+        if rtol is None or isinstance(method, Choose):
+            return _estimate(data, measure, method, folds, seed, report, start)
+        est = _estimate(data, measure, method, folds or 2, seed, report, start)
+        return est if est.check is None else widened(est, est.check)
+
+    if rtol is None:
+        sample = design.draw(measure, int(n), seed=seed, progress=report)
+        values = _evaluate(f, sample.x, vectorized)
+        return _noted(fit(joined([sample], [values]), None), sample)
+    est, sample = until(
+        rtol,
+        evaluate=lambda x: _evaluate(f, x, vectorized),
+        fit=fit,
+        design=design,
+        measure=measure,
+        n=int(n),
+        max_n=int(max_n),
+        seed=seed,
+        progress=report,
+    )
+    return _noted(est, sample)
 
 
 @float64
@@ -65,6 +114,7 @@ def estimate(
     *,
     measure: Any = None,
     method: Method | None = None,
+    folds: int = 0,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Estimate:
@@ -73,25 +123,52 @@ def estimate(
     Args:
         data: the evaluations; without scores a measure is needed by every method but `MonteCarlo`.
         measure: what the points were drawn from, when known: gives scores and support.
-        method: how to estimate; `BSN()` by default.
+        method: how to estimate; by default `Choose()`, which takes the best of all methods that
+            apply and says which.
+        folds: cross-fit the estimate with so many folds and keep that second opinion in
+            `Estimate.check`; `Choose` does it unasked.
         seed: of the method.
         progress: called with (step, total, loss) during training.
     """
     if not isinstance(data, Dataset):
         raise InputError(f"data is {type(data).__name__}; pass sq.Dataset(x, fx, score).")
     _check_seed(seed)
+    _check_folds(folds)
     known = None if measure is None else as_measure(measure)
-    return _estimate(data, known, method or BSN(), seed, progress or no_progress)
+    method = Choose() if method is None else _check_method(method)
+    return _estimate(data, known, method, folds, seed, progress or no_progress, None)
 
 
 def _estimate(
-    data: Dataset, measure: Measure | None, method: Method, seed: int, progress: Progress
+    data: Dataset,
+    measure: Measure | None,
+    method: Method,
+    folds: int,
+    seed: int,
+    progress: Progress,
+    start: Estimate | None,
 ) -> Estimate:
-    if not isinstance(method, Method):
-        raise InputError(f"method is {method!r}; pass a method object such as sq.BSN().")
     if measure is not None:
         data = _complete(data, measure)
-    return method.estimate(data, measure, seed=int(seed), progress=progress)
+    seed = int(seed)
+    est = method.estimate(data, measure, seed=seed, progress=progress, start=start)
+    average = isinstance(method, MonteCarlo | QuasiMonteCarlo)  # no fit to check
+    if not folds or average or est.check is not None or est.status.code == "constant":
+        return est
+    check = cross_fit(method, data, measure, est, folds=folds, seed=seed, progress=progress)
+    return checked(est, check)
+
+
+def _noted(est: Estimate, sample: Sample) -> Estimate:
+    """What the design has to say: numbers in the stats, trouble in the status."""
+    if sample.stats:
+        est = replace(est, stats={**est.stats, "design": dict(sample.stats)})
+    if not sample.notes or est.status.code == "not_finite":
+        return est
+    trouble = "; ".join(sample.notes)
+    if est.status.code == "suspect":
+        trouble += "; " + est.status.message
+    return est.with_status(Status("suspect", trouble))
 
 
 def _complete(data: Dataset, measure: Measure) -> Dataset:
@@ -133,3 +210,28 @@ def _evaluate(f: Callable[[Any], Any], x: Array, vectorized: bool) -> Array:
 def _check_seed(seed: int) -> None:
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
         raise InputError(f"seed is {seed!r}; give an integer >= 0.")
+
+
+def _check_method(method: Any) -> Method:
+    if not isinstance(method, Method):
+        raise InputError(f"method is {method!r}; pass a method object such as sq.BSN().")
+    return method
+
+
+def _check_folds(folds: int) -> None:
+    if (
+        isinstance(folds, bool)
+        or not isinstance(folds, int | np.integer)
+        or folds == 1
+        or folds < 0
+    ):
+        raise InputError(f"folds is {folds!r}; give an integer of at least 2, or 0 for no check.")
+
+
+def _check_tolerance(rtol: float, max_n: int, measure: Measure) -> None:
+    if isinstance(rtol, bool | str) or not 0 < rtol < 1:
+        raise InputError(f"rtol is {rtol!r}; give a number between 0 and 1.")
+    if isinstance(max_n, bool) or not isinstance(max_n, int | np.integer) or max_n < 2:
+        raise InputError(f"max_n is {max_n!r}; give an integer of at least 2.")
+    if isinstance(measure, Draws):
+        raise InputError("measure is Draws, which has no further points; leave rtol out.")

@@ -12,7 +12,9 @@ from steinquad.errors import InputError
 
 __all__ = ["Check", "Estimate", "Status"]
 
-StatusCode: TypeAlias = Literal["converged", "constant", "max_steps", "suspect", "not_finite"]
+StatusCode: TypeAlias = Literal[
+    "converged", "constant", "max_steps", "max_n", "suspect", "not_finite"
+]
 # predict(x, score, return_std) -> mean (n, k), std (n, k) or None
 Predictor: TypeAlias = Callable[[Array, Array | None, bool], tuple[Array, Array | None]]
 
@@ -22,8 +24,8 @@ class Status:
     """How it went: a word to branch on and a sentence to read.
 
     `converged`: all is well. `constant`: f does not vary, the answer is exact. `max_steps`:
-    training ended before it settled. `suspect`: a check failed, do not trust the answer before
-    reading the sentence. `not_finite`: numerical failure.
+    training ended before it settled. `max_n`: a tolerance was not reached. `suspect`: a check
+    failed, do not trust the answer before reading the sentence. `not_finite`: numerical failure.
     """
 
     code: StatusCode
@@ -77,7 +79,7 @@ class Estimate:
     fitted: Array | None = field(default=None, repr=False)
     check: Check | None = field(default=None, repr=False)
     candidates: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
-    _predictor: Predictor | None = field(default=None, repr=False)
+    predictor: Predictor | None = field(default=None, repr=False)
     # Integral of what `predict` returns; differs from the mean where that is corrected.
     _model_mean: Array | None = field(default=None, repr=False)
     _state: Any = field(default=None, repr=False)  # what a method needs to start from here
@@ -108,13 +110,13 @@ class Estimate:
             score: gradient of the log density there; found by itself when a measure was given.
             return_std: also return the model's own standard deviation.
         """
-        if self._predictor is None:
+        if self.predictor is None:
             raise InputError(
                 f"the estimate by {self.method} carries no model of f to predict with."
             )
         points = as_points("x", x)
         scores = None if score is None else as_points("score", score)
-        mean, std = self._predictor(points, scores, return_std)
+        mean, std = self.predictor(points, scores, return_std)
         if isinstance(self.mean, float):
             mean, std = mean[:, 0], None if std is None else std[:, 0]
         return (mean, std) if return_std else mean

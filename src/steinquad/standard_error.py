@@ -4,9 +4,16 @@ import numpy as np
 
 from steinquad._types import Array
 
-__all__ = ["autocorrelated", "robust_standard_error", "standard_error"]
+__all__ = [
+    "autocorrelated",
+    "effective_sample_size",
+    "group_sums",
+    "robust_standard_error",
+    "standard_error",
+]
 
 FALSE_ALARM = 1e-4  # chance that independent draws are called autocorrelated
+SHORTEST = 4  # draws of a chain from which ArviZ finds an effective sample size
 MANY_GROUPS = 8  # from so many on, the spread of their averages is a standard error by itself
 
 
@@ -19,32 +26,40 @@ def standard_error(
         values: (n, m).
         weights: (n,), those of `Dataset.effective_weights`.
         groups: None for independent draws. Eight or more groups: the spread between their
-            averages. Fewer: the effective sample size of Markov chains (ArviZ), or, for weighted
-            chains, the averages of consecutive batches.
+            averages. Fewer: the effective sample size (ArviZ) of Markov chains of what each draw,
+            with its weight, contributes to the mean.
     """
+    most = _freedom(values, weights)
     if groups is None:
-        return _independent(values, weights), max(float(weights.sum()) - 1, 1.0)
+        return _independent(values, weights), max(min(float(weights.sum()) - 1, most), 1.0)
     labels, sizes = np.unique(groups, return_counts=True)
     if len(labels) >= MANY_GROUPS:
         return _between(values, weights, groups), float(len(labels) - 1)
-    if np.ptp(weights) > 0 or sizes.min() < 4:
+    if sizes.min() < SHORTEST:
         return robust_standard_error(values, weights)
-    size = effective_sample_size(values, groups)
-    spread = values.std(axis=0, ddof=1)
-    return spread / np.sqrt(size), max(float(size.min()) - 1, 1.0)
+    n = len(values)
+    contributions = n * _centered(values, weights)
+    size = effective_sample_size(contributions, groups)
+    spread = contributions.std(axis=0, ddof=1)
+    dof = min(float(size.min()) / n * float(weights.sum()) - 1, most)
+    return spread / np.sqrt(size), max(dof, 1.0)
 
 
 def effective_sample_size(values: Array, groups: np.ndarray) -> Array:
     """Of the average of chains, (n, m) -> (m,); chains are cut to the shortest for the ratio."""
-    from arviz_stats.base import array_stats
+    from arviz_stats.base.array import array_stats
 
     n = len(values)
-    shortest = int(np.unique(groups, return_counts=True)[1].min())
-    chains = np.stack([values[groups == g][-shortest:] for g in np.unique(groups)])
+    # ArviZ takes a range below 1e-15 for a constant: pass it values of unit scale.
+    scale = values.std(axis=0)
+    scaled = (values - values.mean(axis=0)) / np.where(scale > 0, scale, 1.0)
+    labels, counts = np.unique(groups, return_counts=True)
+    shortest = int(counts.min())
+    chains = np.stack([scaled[groups == g][-shortest:] for g in labels])
     sizes = np.full(values.shape[1], float(n))
-    for j in np.flatnonzero(np.ptp(values, axis=0) > 0):
+    for j in np.flatnonzero(np.ptp(chains, axis=(0, 1)) > 0):
         size = array_stats.ess(chains[:, :, j], chain_axis=0, draw_axis=1, method="mean")
-        sizes[j] = float(size) * n / (shortest * len(chains))
+        sizes[j] = float(np.asarray(size)) * n / (shortest * len(chains))
     return sizes
 
 
@@ -77,16 +92,46 @@ def autocorrelated(values: Array) -> bool:
     return bool(np.max(ratio) * np.sqrt(n) > -ndtri(FALSE_ALARM / values.shape[1]))
 
 
-def _independent(values: Array, weights: Array) -> Array:
-    n = len(values)
+def group_sums(values: Array, weights: Array, groups: np.ndarray) -> Array:
+    """What each group adds to the difference of the weighted mean from itself, (groups, m).
+
+    For equal groups the averages of the groups less that of all, over the number of groups.
+    """
+    centered = _centered(values, weights)
+    return np.stack([centered[groups == g].sum(axis=0) for g in np.unique(groups)])
+
+
+def _centered(values: Array, weights: Array) -> Array:
     w = weights / weights.sum()
-    centered = values - w @ values
-    return np.sqrt(np.sum((w[:, None] * centered) ** 2, axis=0) * n / max(n - 1, 1))
+    return w[:, None] * (values - w @ values)
+
+
+def _freedom(values: Array, weights: Array) -> float:
+    """Degrees of freedom that the kurtosis leaves: n for normal values, few if few points tell.
+
+    A mean square of n values with kurtosis kappa varies like a chi-square with 2 n / (kappa - 1)
+    degrees of freedom; a residual that is large at a handful of points is known by those only.
+    """
+    squares = _centered(values, weights) ** 2
+    total = squares.sum(axis=0)
+    varying = total > 0
+    if not varying.any():
+        return np.inf
+    share = np.sum(squares[:, varying] ** 2, axis=0) / total[varying] ** 2
+    excess = np.maximum(share - 1.0 / len(values), 1e-12)
+    return float(np.min(2.0 / excess))
+
+
+def _independent(values: Array, weights: Array) -> Array:
+    w = weights / weights.sum()
+    square, cube = float(np.sum(w**2)), float(np.sum(w**3))
+    # The residuals are smaller than the errors; n / (n - 1) for equal weights.
+    lost = 1 - 2 * cube / square + square
+    total = np.sum(_centered(values, weights) ** 2, axis=0)
+    unknown = np.where(total > 0, np.inf, 0.0)  # one draw has all the weight
+    return np.sqrt(np.divide(total, lost, out=unknown, where=lost > 1e-9))
 
 
 def _between(values: Array, weights: Array, groups: np.ndarray) -> Array:
-    w = weights / weights.sum()
-    centered = w[:, None] * (values - w @ values)
-    labels = np.unique(groups)
-    sums = np.stack([centered[groups == g].sum(axis=0) for g in labels])
-    return np.sqrt(np.sum(sums**2, axis=0) * len(labels) / (len(labels) - 1))
+    sums = group_sums(values, weights, groups)
+    return np.sqrt(np.sum(sums**2, axis=0) * len(sums) / (len(sums) - 1))

@@ -9,12 +9,18 @@ from steinquad.dataset import Dataset
 from steinquad.estimate import Estimate, Status
 from steinquad.measures.base import Measure
 
-__all__ = ["Method", "constant_estimate", "constant_outputs"]
+__all__ = ["Method", "constant_estimate", "constant_outputs", "obstacle"]
 
 
 @runtime_checkable
 class Method(Protocol):
-    """A way to estimate an expectation; a new one is a class with these two members."""
+    """A way to estimate an expectation; a new one is a class with these two members.
+
+    It may have more, each of which something else looks for: `obstacle(data, measure)`, the reason
+    why it cannot be used on such data or None; `design`, where it wants its points; `dear`, True
+    if `Choose` should try cheaper methods first; `light`, a cheaper version of itself for
+    ranking; `folds`, with how many `Choose` should check it.
+    """
 
     @property
     def name(self) -> str:
@@ -42,6 +48,12 @@ class Method(Protocol):
         ...
 
 
+def obstacle(method: Method, data: Dataset, measure: Measure | None) -> str | None:
+    """Why a method cannot be used on such data, where it says so itself, or None."""
+    own = getattr(method, "obstacle", None)
+    return None if own is None else own(data, measure)
+
+
 def constant_outputs(data: Dataset) -> np.ndarray:
     """Which outputs do not vary at all."""
     return np.ptp(data.fx, axis=0) == 0
@@ -65,5 +77,5 @@ def constant_estimate(data: Dataset, name: str) -> Estimate:
         n=data.n,
         values=data.fx,
         fitted=data.fx,
-        _predictor=predictor,
+        predictor=predictor,
     )

@@ -1,7 +1,7 @@
 """Bayesian Stein networks (Ott et al., UAI 2023): integration by regression."""
 
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +12,7 @@ from steinquad.dataset import Dataset
 from steinquad.errors import InputError
 from steinquad.estimate import Estimate, Status
 from steinquad.estimators.base import constant_estimate, constant_outputs
-from steinquad.estimators.standard_frame import Predictor, StandardFrame
+from steinquad.estimators.standard_frame import Predictor, StandardFrame, score_obstacle
 from steinquad.measures.base import Measure
 from steinquad.networks.activations import ACTIVATIONS, ActivationName
 from steinquad.networks.mlp import MLP
@@ -68,6 +68,8 @@ class BSN:
     members: int | Literal["auto"] = "auto"
     optimizer: LBFGS = field(default_factory=LBFGS)
     name: str = "BSN"
+    dear: ClassVar[bool] = True  # to fit; Choose skips it where a cheap method does well enough
+    folds: ClassVar[int] = 2  # when Choose checks it
 
     def __post_init__(self) -> None:
         for option in ("width", "depth"):
@@ -119,8 +121,7 @@ class BSN:
         start: Estimate | None = None,
     ) -> Estimate:
         """Train, find the posterior, check; see `Method.estimate`."""
-        constant = constant_outputs(data)
-        if constant.all():
+        if constant_outputs(data).all():
             return constant_estimate(data, self.name)
         frame = StandardFrame.fit(
             data,
@@ -128,10 +129,14 @@ class BSN:
             multiplier=self.multiplier,
             boundary=PaperBoundary() if self.boundary == "paper" else Boundary(),
             standardize=self.standardize,
-            varying=~constant,
         )
-        members = [self._member(frame, seed, progress)]
-        crowded = members[0].posterior.precisions.gamma > CROWDED * data.n * frame.outputs
+        if frame.outputs.noise is not None:
+            frame = self._heeding_noise(frame, data, measure, seed, progress)
+        starts = _usable(start, frame)
+        members = [self._member(frame, seed, progress, starts[0] if starts else None)]
+        outputs = frame.outputs
+        most = CROWDED * data.n * len(outputs.shift)
+        crowded = members[0].posterior.precisions.gamma > most
         count = (3 if crowded else 1) if self.members == "auto" else self.members
         for i in range(1, count):
             done = sum(len(member.training.losses) for member in members)
@@ -140,6 +145,7 @@ class BSN:
                     frame,
                     seed + i * MEMBER_STRIDE,
                     lambda step, total, loss, done=done: progress(done + step, done + total, loss),
+                    starts[i] if len(starts) > i else None,
                 )
             )
         corrected = self.corrected and crowded
@@ -151,7 +157,8 @@ class BSN:
             covariance = _widest(covariance, residuals, data.effective_weights)
         if count > 1:  # what the starting point decides is uncertain too
             covariance = covariance + np.atleast_2d(np.cov(theta0s, rowvar=False))
-        mean, covariance = frame.integrals(theta0, covariance, data)
+        mean, covariance = outputs.integrals(theta0, covariance)
+        plain = np.mean([member.theta0(False) for member in members], axis=0)
         networks = [member.training.network for member in members]
         fitted = np.mean([predict(network, frame.data) for network in networks], axis=0)
         first = members[0].training
@@ -164,29 +171,68 @@ class BSN:
             n=data.n,
             dof=max(data.effective_weights.sum() - 1, 1.0),
             stats=_stats(members) | {"corrected": bool(corrected)},
-            history={"loss": first.losses, "theta0": frame.in_units(first.theta0, data)},
+            history={"loss": first.losses, "theta0": outputs.in_units(first.theta0)},
             values=data.fx,
-            fitted=frame.in_units(fitted, data),
-            _predictor=Predictor(
-                frame, networks, [member.posterior for member in members], data, measure
+            fitted=outputs.in_units(fitted),
+            predictor=Predictor(
+                frame, networks, [member.posterior for member in members], measure
             ),
+            _model_mean=outputs.in_units(plain[None])[0],
+            _state=networks,
         )
 
-    def _member(self, frame: StandardFrame, seed: int, progress: Progress) -> "_Member":
-        training, posterior = self._train(frame, seed, progress)
+    def obstacle(self, data: Dataset, measure: Measure | None) -> str | None:
+        """Why it cannot be used on such data, or None."""
+        return score_obstacle(data, measure)
+
+    @property
+    def light(self) -> "BSN":
+        """One network only: for ranking and checking."""
+        return replace(self, members=1)
+
+    def _heeding_noise(
+        self,
+        frame: StandardFrame,
+        data: Dataset,
+        measure: Measure | None,
+        seed: int,
+        progress: Progress,
+    ) -> StandardFrame:
+        """Weights by the known noise and by what a short fit misses beyond it."""
+        assert data.score is not None
+        short = max(1, int(EVIDENCE_ROUNDS[0] * self.optimizer.max_steps))
+        pilot = replace(self, optimizer=replace(self.optimizer, max_steps=short), corrected=True)
+        member = pilot._member(frame, seed, progress)
+        if member.left_out is not None:
+            residuals = member.left_out.residuals
+        else:
+            residuals = frame.outputs.values - predict(member.training.network, frame.data)
+        misfit = frame.outputs.misfit(residuals, data.effective_weights)
+        weights = data.effective_weights * frame.outputs.noise_weights(misfit)
+        return frame.weighted(weights, data.score, measure, data.x)
+
+    def _member(
+        self,
+        frame: StandardFrame,
+        seed: int,
+        progress: Progress,
+        start: SteinNetwork | None = None,
+    ) -> "_Member":
+        training, posterior = self._train(frame, seed, progress, start)
         left_out = None
         if self.corrected:
             left_out = leave_one_out(training.network, frame.data, posterior, flat=self.flat)
         return _Member(training, posterior, left_out)
 
     def _train(
-        self, frame: StandardFrame, seed: int, progress: Progress
+        self, frame: StandardFrame, seed: int, progress: Progress, warm: SteinNetwork | None
     ) -> tuple[TrainingResult, Posterior]:
         """Train one network to the end and find the posterior there."""
+        outputs = len(frame.outputs.shift)
         field = MLP.initialize(
             jax.random.key(seed),
             dim=frame.dim,
-            outputs=frame.outputs,
+            outputs=outputs,
             width=self.width,
             depth=self.depth,
             activation=self.activation,
@@ -202,12 +248,16 @@ class BSN:
             result = optimizer.minimize(network, frame.data, penalty, progress, before=before)
             return result, laplace(result.network, frame.data, flat=self.flat, seed=seed)
 
-        start = SteinNetwork(jnp.zeros(frame.outputs), field)
+        start = SteinNetwork(jnp.zeros(outputs), field) if warm is None else warm
         if self.penalty != "evidence":
             return advance(start, float(self.penalty), most, None)
         # The evidence needs a fit and the fit needs the evidence: take turns, early fits short.
         first, *rest = (max(1, int(share * most)) for share in EVIDENCE_ROUNDS)
-        result, posterior = advance(start, FIRST_PENALTY, first, None)
+        penalty = FIRST_PENALTY
+        if warm is not None:
+            precisions = laplace(warm, frame.data, flat=self.flat, seed=seed).precisions
+            penalty = precisions.alpha / (precisions.beta * total)
+        result, posterior = advance(start, penalty, first, None)
         for end in rest:
             strength = posterior.precisions.alpha / (posterior.precisions.beta * total)
             steps = max(1, end - len(result.losses))
@@ -229,6 +279,14 @@ class _Member:
         if not corrected or self.left_out is None:
             return theta0
         return theta0 + self.left_out.correction
+
+
+def _usable(start: Estimate | None, frame: StandardFrame) -> list[SteinNetwork]:
+    """Networks of an earlier estimate, where they are of the same shape as this one's."""
+    networks = start._state if start is not None else None
+    if not networks or networks[0].theta0.shape != frame.outputs.shift.shape:
+        return []
+    return list(networks)
 
 
 def _widest(covariance: Array, left_out: list[LeaveOneOut], weights: Array) -> Array:

@@ -1,6 +1,6 @@
 """From a dataset to standardized training data and back: the only place where units change."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import jax.numpy as jnp
@@ -11,6 +11,7 @@ from steinquad._float64 import float64
 from steinquad._types import Array
 from steinquad.dataset import Dataset, check_inside
 from steinquad.errors import InputError
+from steinquad.estimators.outputs import Outputs
 from steinquad.measures.affine import Affine
 from steinquad.measures.base import Measure
 from steinquad.networks.stein_network import SteinNetwork
@@ -22,7 +23,7 @@ from steinquad.stein.multipliers import Multiplier, Points, ProductOf
 from steinquad.support import Support
 from steinquad.training.objective import TrainingSet, flatten, predict
 
-__all__ = ["Predictor", "StandardFrame"]
+__all__ = ["Predictor", "StandardFrame", "score_obstacle"]
 
 
 @dataclass(frozen=True)
@@ -34,9 +35,7 @@ class StandardFrame:
         affine: coordinates of the network.
         multiplier: m(x) times the boundary factor, fitted to the data.
         support: where the measure lives.
-        shift: mean of each varying output.
-        scale: standard deviation of each varying output.
-        varying: which outputs are not constant.
+        outputs: the values in standard units and back.
         violation: what is wrong with the scores, if anything.
     """
 
@@ -44,20 +43,13 @@ class StandardFrame:
     affine: Affine
     multiplier: Multiplier
     support: Support
-    shift: Array
-    scale: Array
-    varying: np.ndarray
+    outputs: Outputs
     violation: str | None
 
     @property
     def dim(self) -> int:
         """Number of coordinates."""
         return len(self.affine.shift)
-
-    @property
-    def outputs(self) -> int:
-        """Number of varying outputs."""
-        return len(self.shift)
 
     @classmethod
     def fit(
@@ -68,18 +60,12 @@ class StandardFrame:
         multiplier: Multiplier,
         boundary: Multiplier,
         standardize: Literal["diagonal", "whiten", "none"],
-        varying: np.ndarray,
     ) -> "StandardFrame":
         """Standardize x and f and fold multiplier, boundary and coordinates into the inputs."""
-        if data.score is None:
-            raise InputError(
-                "score is missing and no measure was given to find it from; pass score= with the "
-                "gradient of the log density at each point, or measure=."
-            )
-        still = np.ptp(data.x, axis=0) == 0
-        if still.any():
-            name = data.names[int(np.flatnonzero(still)[0])]
-            raise InputError(f"x does not vary in coordinate {name}; leave that coordinate out.")
+        reason = score_obstacle(data, measure)
+        if reason:
+            raise InputError(reason)
+        assert data.score is not None
         weights = data.effective_weights
         support = data.support or Support.real(data.dim)
         points = _points(data.x, data.score, measure)
@@ -88,15 +74,23 @@ class StandardFrame:
             fitted = ProductOf((fitted, boundary.fit(points, support)))
         affine = Affine.fit(data.x, standardize, weights)
         inputs, shared = stein_inputs(points, fitted, affine)
-        fx = data.fx[:, varying]
-        w = weights / weights.sum()
-        shift = w @ fx
-        scale = np.sqrt(w @ (fx - shift) ** 2)
+        outputs = Outputs.fit(data)
         value, slope = fitted(points)
         drift = value * points.score + slope
-        violation = flux_violation(data.x, drift, value, weights, data.names)
-        training = TrainingSet.build(inputs, shared, (fx - shift) / scale, weights)
-        return cls(training, affine, fitted, support, shift, scale, varying, violation)
+        violation = None
+        if data.sampled:
+            violation = flux_violation(data.x, drift, value, weights, data.names)
+        training = TrainingSet.build(inputs, shared, outputs.values, weights)
+        return cls(training, affine, fitted, support, outputs, violation)
+
+    def weighted(
+        self, weights: Array, score: Array, measure: Measure | None, x: Array
+    ) -> "StandardFrame":
+        """The same with other weights of the points."""
+        points = _points(x, score, measure)
+        inputs, shared = stein_inputs(points, self.multiplier, self.affine)
+        training = TrainingSet.build(inputs, shared, self.outputs.values, weights)
+        return replace(self, data=training)
 
     def at(self, x: Array, score: Array | None, measure: Measure | None) -> TrainingSet:
         """New points in the coordinates of the network."""
@@ -114,20 +108,23 @@ class StandardFrame:
             raise InputError(f"score has shape {score.shape} but x has shape {x.shape}.")
         points = _points(x, score, measure)
         inputs, shared = stein_inputs(points, self.multiplier, self.affine)
-        return TrainingSet.build(inputs, shared, np.zeros((len(x), self.outputs)), np.ones(len(x)))
+        return TrainingSet.build(
+            inputs, shared, np.zeros((len(x), len(self.outputs.shift))), np.ones(len(x))
+        )
 
-    def in_units(self, standardized: Array, data: Dataset) -> Array:
-        """Standardized outputs (n, varying) as values of all outputs, (n, k)."""
-        values = np.tile(data.fx[0], (len(standardized), 1))
-        values[:, self.varying] = self.shift + self.scale * standardized
-        return values
 
-    def integrals(self, theta0: Array, covariance: Array, data: Dataset) -> tuple[Array, Array]:
-        """Mean (k,) and covariance (k, k) of all outputs; constant ones are exact."""
-        mean = self.in_units(theta0[None], data)[0]
-        full = np.zeros((data.outputs, data.outputs))
-        full[np.ix_(self.varying, self.varying)] = covariance * np.outer(self.scale, self.scale)
-        return mean, full
+def score_obstacle(data: Dataset, measure: Measure | None) -> str | None:
+    """Why a method that needs scores and varying coordinates cannot be used, or None."""
+    if data.score is None and measure is None:
+        return (
+            "score is missing and no measure was given to find it from; pass score= with the "
+            "gradient of the log density at each point, or measure=."
+        )
+    still = np.ptp(data.x, axis=0) == 0
+    if still.any():
+        name = data.names[int(np.flatnonzero(still)[0])]
+        return f"x does not vary in coordinate {name}; leave that coordinate out."
+    return None
 
 
 def _points(x: Array, score: Array, measure: Measure | None) -> Points:
@@ -142,7 +139,6 @@ class Predictor:
     frame: StandardFrame
     networks: list[SteinNetwork]
     posteriors: list[Posterior]
-    dataset: Dataset
     measure: Measure | None
 
     @float64
@@ -155,18 +151,15 @@ class Predictor:
         """
         points = self.frame.at(x, score, self.measure)
         means = np.stack([predict(network, points) for network in self.networks])
-        mean = self.frame.in_units(means.mean(axis=0), self.dataset)
+        mean = self.frame.outputs.in_units(means.mean(axis=0))
         if not return_std:
             return mean, None
         own = [
             _variance(network, posterior, points)
             for network, posterior in zip(self.networks, self.posteriors, strict=True)
         ]
-        std = np.zeros_like(mean)
-        std[:, self.frame.varying] = self.frame.scale * np.sqrt(
-            np.mean(own, axis=0) + means.var(axis=0)
-        )
-        return mean, std
+        spread = np.sqrt(np.mean(own, axis=0) + means.var(axis=0))
+        return mean, self.frame.outputs.spread_in_units(spread)
 
 
 def _variance(network: SteinNetwork, posterior: Posterior, points: TrainingSet) -> Array:

@@ -1,0 +1,140 @@
+"""Running Markov chains in blocks, and what is told of them afterwards."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from steinquad._types import Array, Progress
+
+__all__ = ["Chains", "convergence", "run_blocks", "scan_chains", "stuck"]
+
+BLOCKS = 20  # progress is reported so often
+RHAT_LIMIT = 1.01
+
+
+class Chains(NamedTuple):
+    """What was kept: (chains, draws, ...) each."""
+
+    position: Array
+    gradient: Array
+    acceptance: Array  # mean over the transitions since the last kept draw
+    divergences: Array  # number among them
+    tuning: Any  # as the last block left it
+
+
+def scan_chains(step: Callable[..., Any]) -> Callable[..., Any]:
+    """A compiled program that runs all chains for a number of kept draws.
+
+    Chains run one after the other: a batch of adaptive solvers or of trees takes as long as its
+    slowest member at every step, and costs several times more on a CPU.
+
+    Args:
+        step: `(key, state, tuning, t) -> state, tuning, acceptance, divergent` for transition t.
+    """
+
+    @partial(jax.jit, static_argnames=("draws", "thin"))
+    def program(key: Any, states: Any, tunings: Any, first: Any, *, draws: int, thin: int) -> Any:
+        def chain(start: tuple[Any, Any, Any]) -> Any:
+            number, state, tuning = start
+            own = jax.random.fold_in(key, number)
+
+            def transition(i: Any, carry: Any, draw: Any) -> Any:
+                state, tuning, acceptance, divergences = carry
+                t = draw * thin + i
+                state, tuning, p, bad = step(jax.random.fold_in(own, t), state, tuning, t)
+                return state, tuning, acceptance + p / thin, divergences + bad
+
+            def kept(carry: Any, draw: Any) -> Any:
+                start = (*carry, jnp.zeros(()), jnp.zeros((), int))
+                end = jax.lax.fori_loop(0, thin, partial(transition, draw=draw), start)
+                state, tuning, acceptance, divergences = end
+                answer = (state.position, state.logdensity_grad, acceptance, divergences)
+                return (state, tuning), answer
+
+            return jax.lax.scan(kept, (state, tuning), first + jnp.arange(draws))
+
+        numbers = jnp.arange(len(states.position))
+        return jax.lax.map(chain, (numbers, states, tunings))
+
+    return program
+
+
+def run_blocks(
+    program: Callable[..., Any],
+    key: Any,
+    states: Any,
+    tunings: Any,
+    *,
+    skip: int,
+    keep: int,
+    thin: int,
+    progress: Progress,
+    offset: int = 0,
+) -> Chains:
+    """Run `skip + keep` draws in blocks of one length, and keep the last `keep`.
+
+    Progress counts draws, `offset` of them already made.
+    """
+    total = skip + keep
+    block = -(-total // BLOCKS)
+    parts: list[list[Array]] = []
+    for first in range(0, total, block):
+        (states, tunings), answer = program(key, states, tunings, first, draws=block, thin=thin)
+        done = slice(max(skip - first, 0), min(block, total - first))
+        parts.append([np.asarray(a)[:, done] for a in answer])
+        loss = -float(np.mean(np.asarray(states.logdensity)))
+        progress(offset + min(first + block, total), offset + total, loss)
+    position, gradient, acceptance, divergences = (
+        np.concatenate(column, axis=1) for column in zip(*parts, strict=True)
+    )
+    return Chains(position, gradient, acceptance, divergences, tunings)
+
+
+def convergence(x: Array, names: Sequence[str]) -> tuple[dict[str, Array], list[str]]:
+    """Rank-normalized R-hat and bulk effective sample size of chains (chains, draws, d).
+
+    One chain is compared with itself, half against half. Both are NaN for less than eight draws.
+    """
+    from arviz_stats.base.array import array_stats
+
+    chains, draws, dim = x.shape
+    if chains == 1:
+        x = x[:, draws % 2 :].reshape(2, draws // 2, dim)
+    rhat, size = np.full(dim, np.nan), np.full(dim, np.nan)
+    if draws >= 8:
+        moving = np.flatnonzero(np.ptp(x, axis=(0, 1)) > 0)
+        # ArviZ takes a range below 1e-15 for a constant: pass it values of unit scale.
+        scaled = (x - x.mean(axis=(0, 1))) / np.where(x.std(axis=(0, 1)) > 0, x.std((0, 1)), 1)
+        with np.errstate(all="ignore"):
+            for i in moving:
+                pair = scaled[:, :, i]
+                rhat[i] = array_stats.rhat(pair, chain_axis=0, draw_axis=1, method="rank")
+                size[i] = array_stats.ess(pair, chain_axis=0, draw_axis=1, method="bulk")
+    notes = []
+    high = np.flatnonzero(rhat > RHAT_LIMIT)
+    if len(high):
+        worst = int(np.nanargmax(rhat))
+        also = f" (above {RHAT_LIMIT} in {len(high)} of {dim})" if len(high) > 1 else ""
+        notes.append(
+            f"R-hat is {rhat[worst]:.3g} in coordinate {names[worst]}{also}, so the chains "
+            "have not mixed: run longer or start elsewhere"
+        )
+    return {"rhat": rhat, "ess": size}, notes
+
+
+def stuck(x: Array) -> list[str]:
+    """A sentence for the chains (chains, draws, d) whose draws are all one point."""
+    if x.shape[1] < 2:
+        return []
+    still = np.flatnonzero(np.all(x == x[:, :1], axis=(1, 2)))
+    if not len(still):
+        return []
+    which = ", ".join(map(str, still[:5])) + ", ..." * (len(still) > 5)
+    return [
+        f"chain{'s' * (len(still) > 1)} {which} did not move ({x.shape[1]} identical draws): "
+        "take a smaller step size, a longer warm-up, another start, or TruncatedMALA"
+    ]

@@ -1,0 +1,101 @@
+"""Where chains start."""
+
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from steinquad._types import Array, as_points
+from steinquad.designs._target import Target
+from steinquad.errors import InputError
+from steinquad.measures.base import Measure
+from steinquad.measures.convert import as_measure
+
+__all__ = ["Start", "as_start", "start_points"]
+
+TRIALS = 100  # draws of a start before we give up on a finite log density
+HALF_WIDTH = 2.0  # of the box in unconstrained coordinates, without anything better to go by
+
+
+def as_start(start: Any) -> Any:
+    """An array as nested tuples, so that designs can be compared and hashed; others as given."""
+    array = hasattr(start, "__array__")  # a data frame has a method `sample` too
+    if start is None or (not array and (callable(start) or _is_distribution(start))):
+        return start
+    return tuple(tuple(float(v) for v in row) for row in as_points("start", start))
+
+
+class Start(NamedTuple):
+    """Unconstrained points (chains, d), the log density and its gradient there."""
+
+    y: Array
+    value: Array
+    slope: Array
+    redrawn: int  # points that were not finite and drawn again
+
+
+def start_points(start: Any, measure: Measure, target: Target, chains: int, seed: int) -> Start:
+    """Starts of finite log density and gradient."""
+    to_y = jax.jit(jax.vmap(target.to_y)) if measure.support.bounded else np.asarray
+    check = jax.jit(lambda y: jax.lax.map(jax.value_and_grad(target.log_density), y))
+    seeds = np.random.SeedSequence(seed).generate_state(TRIALS).tolist()
+    redrawn = 0
+    y, slopes = (np.full((chains, measure.dim), np.nan) for _ in range(2))
+    values = np.full(chains, np.nan)
+    for trial in seeds:
+        missing = np.isnan(values)
+        new = _draw(start, measure, chains, int(trial))
+        if new is None:
+            new = np.random.default_rng(trial).uniform(-HALF_WIDTH, HALF_WIDTH, y.shape)
+        else:
+            _check_inside(new, measure)
+            new = np.asarray(to_y(new))
+        value, slope = (np.asarray(a) for a in check(new))
+        good = np.isfinite(value) & np.isfinite(slope).all(axis=1)
+        if isinstance(start, tuple) and not good.all():
+            raise InputError(
+                f"start has a log density or score that is not finite in row "
+                f"{int(np.argmin(good))}; start inside the support, where the density is positive."
+            )
+        take = missing & good
+        y[take], values[take], slopes[take] = new[take], value[take], slope[take]
+        redrawn += int(np.sum(missing & ~good))
+        if not np.isnan(values).any():
+            return Start(y, values, slopes, redrawn)
+    raise InputError(
+        f"start gave no point of finite log density and score in {TRIALS} draws; "
+        f"pass start= an array of shape ({chains}, {measure.dim})."
+    )
+
+
+def _draw(start: Any, measure: Measure, chains: int, seed: int) -> Array | None:
+    """Points in the user's coordinates, or None for the unconstrained box."""
+    dim = measure.dim
+    if isinstance(start, tuple):
+        x = np.array(start)
+    elif _is_distribution(start):
+        x = as_measure(start).sample(chains, seed=seed)
+    elif start is not None:
+        x = as_points("start", start(chains, seed))
+    elif "sample" in measure.provides:
+        x = measure.sample(chains, seed=seed)
+    else:
+        return None
+    if x.shape != (chains, dim):
+        raise InputError(
+            f"start has shape {x.shape}; give one point for each chain, ({chains}, {dim})."
+        )
+    return x
+
+
+def _is_distribution(start: Any) -> bool:
+    return hasattr(start, "sample") or hasattr(start, "rvs")
+
+
+def _check_inside(x: Array, measure: Measure) -> None:
+    inside = measure.support.contains(x)
+    if not inside.all():
+        raise InputError(
+            f"start row {int(np.argmin(inside))} lies outside the support {measure.support}; "
+            "start inside."
+        )

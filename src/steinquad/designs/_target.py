@@ -1,0 +1,90 @@
+"""A measure as Markov chains see it: a log density on all of R^d."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from steinquad.errors import InputError
+from steinquad.measures.base import Measure
+from steinquad.measures.density import LogDensity
+from steinquad.support import Support
+
+__all__ = ["Target", "as_target"]
+
+
+@dataclass(frozen=True)
+class Target:
+    """The log density of unconstrained coordinates y, and the way between x and y.
+
+    All three functions are JAX ones of a single point (d,). It must hold no reference to the
+    measure: compiled programs that close over it are cached for as long as the measure lives.
+    """
+
+    log_density: Callable[[Any], Any]
+    to_x: Callable[[Any], Any]
+    to_y: Callable[[Any], Any]
+
+
+def as_target(measure: Measure) -> Target:
+    """Of a `LogDensity` or a numpyro distribution; other measures have no JAX log density."""
+    log_density = _jax_log_density(measure)
+    parts = _bijections(measure.support)
+
+    def to_x(y: Any) -> Any:
+        for where, bijection in parts:
+            y = y.at[where].set(bijection(y[where]))
+        return y
+
+    def to_y(x: Any) -> Any:
+        for where, bijection in parts:
+            x = x.at[where].set(bijection.inv(x[where]))
+        return x
+
+    def unconstrained(y: Any) -> Any:
+        x = to_x(y)
+        value = log_density(x)
+        for where, bijection in parts:
+            value += jnp.sum(bijection.log_abs_det_jacobian(y[where], x[where]))
+        # A density that is not a number, or infinite by rounding to the boundary, is no place
+        # to go: a chain would never leave it.
+        return jnp.where(jnp.isfinite(value), value, -jnp.inf)
+
+    return Target(unconstrained, to_x, to_y)
+
+
+def _jax_log_density(measure: Measure) -> Callable[[Any], Any]:
+    if isinstance(measure, LogDensity):
+        values = measure._values  # the user's function, compiled for batches
+        return lambda x: values(x[None])[0]
+    if type(measure).__module__ == "steinquad.measures.numpyro":  # not imported: it takes a second
+        dist: Any = getattr(measure, "dist")  # noqa: B009
+        return lambda x: dist.log_prob(x.reshape(dist.event_shape))
+    other = "design=IID()" if "sample" in measure.provides else "its own draws"
+    raise InputError(
+        f"measure {type(measure).__name__} has no JAX log density for a Markov chain; "
+        f"use {other}, or pass the log density to LogDensity."
+    )
+
+
+def _bijections(support: Support) -> list[tuple[np.ndarray, Any]]:
+    """From R to the bounded coordinates: their indices and an elementwise map of each kind."""
+    if not support.bounded:
+        return []
+    from numpyro.distributions import constraints
+    from numpyro.distributions.transforms import biject_to
+
+    below, above = np.isfinite(support.low), np.isfinite(support.high)
+    kinds = (
+        (below & above, lambda low, high: constraints.interval(low, high)),
+        (below & ~above, lambda low, high: constraints.greater_than(low)),
+        (~below & above, lambda low, high: constraints.less_than(high)),
+    )
+    found = []
+    for chosen, constraint in kinds:
+        where = np.flatnonzero(chosen)
+        if len(where):
+            found.append((where, biject_to(constraint(support.low[where], support.high[where]))))
+    return found

@@ -1,0 +1,82 @@
+"""A regular grid: for methods that fit a model, not for averages."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from steinquad._types import Array, Progress
+from steinquad.designs._laws import moments
+from steinquad.designs.base import Sample
+from steinquad.errors import InputError
+from steinquad.measures._checks import as_draw_request
+from steinquad.measures.base import Measure
+
+__all__ = ["Grid"]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Equally spaced points within `width` standard deviations of the mean, as in the paper.
+
+    In several coordinates the tensor product, so n must be a d-th power. Where the support ends
+    before the grid would, the grid is cut there and its first point is half a spacing inside:
+    scores may be infinite on the boundary itself.
+
+    Args:
+        width: half the width of the grid in standard deviations of the coordinate.
+
+    >>> import scipy.stats
+    >>> from steinquad.measures import as_measure
+    >>> Grid().draw(as_measure(scipy.stats.norm()), 3, seed=0).x[:, 0].round(6).tolist()
+    [-5.0, 0.0, 5.0]
+    """
+
+    width: float = 5.0
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.width, int | float) and 0 < self.width < math.inf):
+            raise InputError(f"width is {self.width!r}; give a positive number.")
+
+    @property
+    def name(self) -> str:
+        """Short name for tables."""
+        return "Grid"
+
+    def draw(
+        self, measure: Measure, n: int, *, seed: int, progress: Progress | None = None
+    ) -> Sample:
+        """Place the points; see `Design.draw`. The seed has no say."""
+        del progress
+        n, _ = as_draw_request(n, seed)
+        side = _root(n, measure.dim)
+        mean, deviation = moments(measure)
+        low, high = mean - self.width * deviation, mean + self.width * deviation
+        support = measure.support
+        axes = [
+            _axis(side, low[i], high[i], support.low[i], support.high[i])
+            for i in range(measure.dim)
+        ]
+        x = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(n, measure.dim)
+        return Sample(x, sampled=False)
+
+
+def _root(n: int, dim: int) -> int:
+    """The number of points an axis, refused unless n is a power of it."""
+    side = round(n ** (1 / dim))
+    if side**dim != n or side < 2:
+        below = max(2, side - (side**dim > n))
+        powers = [f"n={k**dim}" for k in (below, below + 1) if k == 2 or n > 2**dim]
+        raise InputError(
+            f"n is {n} but a grid in {dim} dimension{'s' * (dim != 1)} has k^{dim} points, "
+            f"k >= 2; give {' or '.join(powers)}."
+        )
+    return side
+
+
+def _axis(n: int, low: float, high: float, first: float, last: float) -> Array:
+    """n points from low to high; half a spacing inside of a side that the support cuts."""
+    left, right = 0.5 * (low <= first), 0.5 * (high >= last)
+    low, high = max(low, first), min(high, last)
+    spacing = (high - low) / (n - 1 + left + right)
+    return np.linspace(low + left * spacing, high - right * spacing, n)

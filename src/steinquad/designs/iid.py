@@ -1,0 +1,38 @@
+"""Independent draws."""
+
+from dataclasses import dataclass
+
+from steinquad._types import Progress
+from steinquad.designs.base import Sample
+from steinquad.errors import InputError
+from steinquad.measures.base import Measure
+
+__all__ = ["IID"]
+
+
+@dataclass(frozen=True)
+class IID:
+    """Independent draws by the measure's own sampler.
+
+    >>> import scipy.stats
+    >>> from steinquad.measures import as_measure
+    >>> IID().draw(as_measure(scipy.stats.norm()), 5, seed=0).x.shape
+    (5, 1)
+    """
+
+    @property
+    def name(self) -> str:
+        """Short name for tables."""
+        return "IID"
+
+    def draw(
+        self, measure: Measure, n: int, *, seed: int, progress: Progress | None = None
+    ) -> Sample:
+        """Draw; see `Design.draw`."""
+        del progress
+        if "sample" not in measure.provides:
+            raise InputError(
+                f"measure {type(measure).__name__} has no sampler; "
+                "use a Markov chain such as design=NUTS()."
+            )
+        return Sample(measure.sample(n, seed=seed))

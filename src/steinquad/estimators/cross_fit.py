@@ -1,0 +1,137 @@
+"""Cross-fitting: an honest second opinion on any fitted method.
+
+With the data in K parts, `theta0^(-k) + average over part k of (f - g^(-k))` is unbiased for
+independent draws, because everything that g^(-k) learnt (coordinates, scales, hyperparameters,
+when to stop) it learnt elsewhere; and its standard error needs no model. Draws of a Markov chain
+are split into consecutive blocks, and the standard error counts their correlation.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from steinquad._types import Array, Progress
+from steinquad.dataset import Dataset
+from steinquad.errors import InputError
+from steinquad.estimate import Check, Estimate, Status
+from steinquad.estimators.base import Method
+from steinquad.measures.base import Measure
+from steinquad.standard_error import standard_error
+
+__all__ = ["checked", "cross_fit", "held_out", "parts", "widened"]
+
+OWN_SHARE = 10.0  # of the cross-fitted std up to which a wider one is heeded
+TOO_FAR = 3.0  # standard errors between the two opinions that make an estimate suspect
+
+
+def parts(data: Dataset, folds: int, seed: int) -> list[np.ndarray]:
+    """Rows of each part: random for independent draws, else consecutive, whole groups if many."""
+    if not 2 <= folds <= data.n // 2:
+        raise InputError(f"folds is {folds} for {data.n} points; give 2 to {data.n // 2}.")
+    if data.groups is None:
+        order = np.random.default_rng(seed).permutation(data.n)
+        return [np.sort(part) for part in np.array_split(order, folds)]
+    labels = np.unique(data.groups)
+    if len(labels) < folds:
+        return np.array_split(np.arange(data.n), folds)
+    return [np.flatnonzero(np.isin(data.groups, part)) for part in np.array_split(labels, folds)]
+
+
+def held_out(fit: Estimate, data: Dataset) -> Array:
+    """`theta0 + f - g` at points that the fit has not seen, (n, k)."""
+    assert fit.predictor is not None and fit._model_mean is not None
+    prediction, _ = fit.predictor(data.x, data.score, False)
+    return fit._model_mean + data.fx - prediction
+
+
+def cross_fit(
+    method: Method,
+    data: Dataset,
+    measure: Measure | None,
+    estimate: Estimate,
+    *,
+    folds: int,
+    seed: int,
+    progress: Progress,
+    start: Estimate | None = None,
+    first: Array | None = None,
+) -> Check:
+    """The held-out corrected estimate by `folds` fits, compared with `estimate`.
+
+    Args:
+        method: how to fit each part's complement.
+        data: all of the data.
+        measure: what they were drawn from, when known.
+        estimate: the answer to be checked.
+        folds: number of parts.
+        seed: of the parts and the fits.
+        progress: called during the fits.
+        start: where the fits may start; must know no more of the values than a few numbers.
+        first: `held_out` of the first part, where that fit has been made already.
+    """
+    if not data.sampled:
+        raise InputError(
+            "data has points that are not a sample of the measure; cross-fitting averages over "
+            "the points, so leave folds out."
+        )
+    values = np.empty_like(data.fx)
+    for k, rows in enumerate(parts(data, folds, seed)):
+        if k == 0 and first is not None:
+            values[rows] = first
+            continue
+        rest = data.take(np.setdiff1d(np.arange(data.n), rows))
+        fit = method.estimate(rest, measure, seed=seed, progress=progress, start=start)
+        values[rows] = held_out(fit, data.take(rows))
+    weights = data.effective_weights
+    w = weights / weights.sum()
+    mean = w @ values
+    std, dof = standard_error(values, weights, data.groups)
+    gap = np.abs(mean - np.atleast_1d(estimate.mean))
+    distance = np.divide(gap, std, out=np.where(gap > 0, np.inf, 0.0), where=std > 0)
+    residual = np.sqrt(w @ (values - mean) ** 2)
+    scalar = isinstance(estimate.mean, float)
+    return Check(
+        mean=float(mean[0]) if scalar else mean,
+        std=float(std[0]) if scalar else std,
+        folds=folds,
+        dof=dof,
+        residual=residual,
+        distance=float(distance.max()),
+    )
+
+
+def checked(estimate: Estimate, check: Check) -> Estimate:
+    """The estimate with its check; suspect where the two disagree."""
+    estimate = replace(estimate, check=check)
+    if check.distance <= TOO_FAR or estimate.status.code in ("suspect", "not_finite"):
+        return estimate
+    return estimate.with_status(
+        Status(
+            "suspect",
+            f"the fit and its cross-fitted check differ by {check.distance:.1f} standard errors; "
+            "believe est.check rather than est.mean, add points, or try another method",
+        )
+    )
+
+
+def widened(full: Estimate, check: Check) -> Estimate:
+    """With the std that a user should go by.
+
+    The cross-fitted one, or the distance between the two answers where that is larger; the fit's
+    own, which may know more than the residuals do, counts up to ten times the cross-fitted one.
+    """
+    std = np.atleast_1d(full.std)
+    gap = np.abs(np.atleast_1d(full.mean) - np.atleast_1d(check.mean))
+    held_out = np.atleast_1d(check.std)
+    wanted = np.maximum(np.maximum(held_out, np.minimum(std, OWN_SHARE * held_out)), gap)
+    wanted[std == 0] = 0.0  # outputs that do not vary
+    stretch = np.divide(wanted, std, out=np.ones_like(std), where=std > 0)
+    covariance = full.covariance * np.outer(stretch, stretch)
+    np.fill_diagonal(covariance, wanted**2)
+    scalar = isinstance(full.std, float)
+    return replace(
+        full,
+        covariance=covariance,
+        std=float(wanted[0]) if scalar else wanted,
+        dof=min(full.dof, check.dof),
+    )

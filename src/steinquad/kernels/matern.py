@@ -1,0 +1,50 @@
+"""The Matern kernels of half-integer order."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import jax.numpy as jnp
+
+from steinquad.errors import InputError
+from steinquad.kernels.base import Kernel
+
+__all__ = ["Matern"]
+
+
+@dataclass(frozen=True)
+class Matern(Kernel):
+    """`exp(-s)`, `(1 + s) exp(-s)` or `(1 + s + s^2/3) exp(-s)` of `s = sqrt(2 nu) |t|`.
+
+    Args:
+        nu: order, 0.5, 1.5 or 2.5; samples are nu - 1/2 times differentiable.
+    """
+
+    nu: float = 2.5
+
+    name: ClassVar[str] = "matern"
+    smooth: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if self.nu not in POLYNOMIALS:
+            raise InputError(f"nu is {self.nu!r}; Matern kernels have nu 0.5, 1.5 or 2.5.")
+
+    @property
+    def rate(self) -> float:
+        """`sqrt(2 nu)`."""
+        return (2 * self.nu) ** 0.5
+
+    @property
+    def polynomial(self) -> tuple[float, ...]:
+        """Coefficients of 1, s, s^2 before `exp(-s)`."""
+        return POLYNOMIALS[self.nu]
+
+    def profile(self, t: Any) -> Any:
+        """The kernel of a scaled distance."""
+        s = self.rate * jnp.abs(t)
+        value = jnp.zeros_like(s)
+        for coefficient in reversed(self.polynomial):
+            value = value * s + coefficient
+        return value * jnp.exp(-s)
+
+
+POLYNOMIALS = {0.5: (1.0,), 1.5: (1.0, 1.0), 2.5: (1.0, 1.0, 1.0 / 3.0)}

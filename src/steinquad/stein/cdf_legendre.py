@@ -1,0 +1,82 @@
+"""Legendre polynomials of the distribution functions: mean zero under independent coordinates.
+
+If x_i has the continuous distribution function F_i, then `U_i = F_i(x_i)` is uniform, and products
+of orthonormal Legendre polynomials of `2 U_i - 1` have mean zero as long as the U_i are
+independent. They are bounded, need no score, and no boundary factor.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.polynomial import legendre
+
+from steinquad._types import Array
+from steinquad.dataset import Dataset
+from steinquad.measures.base import Measure
+from steinquad.measures.factors import Factors, factors
+from steinquad.stein.features import Features, index_set
+
+__all__ = ["CdfLegendre"]
+
+
+@dataclass(frozen=True)
+class CdfLegendre(Features):
+    """Tensor Legendre polynomials of the exact distribution functions; normals are whitened."""
+
+    law: Measure | Factors | None = None
+    dim: int = 0
+    name: str = "Legendre(cdf)"
+
+    def obstacle(self, data: Dataset, measure: Measure | None) -> str | None:
+        """Independent coordinates with a known cdf are needed, perhaps after whitening."""
+        del data
+        if _law(measure) is not None:
+            return None
+        what = "no measure was given" if measure is None else f"{type(measure).__name__} has none"
+        return (
+            "polynomials of the cdf need independent coordinates with known distribution "
+            f"functions, and {what}; use features='score', or a measure with a cdf."
+        )
+
+    def fit(self, data: Dataset, measure: Measure | None) -> "CdfLegendre":
+        """Remember the distribution functions."""
+        return replace(self, law=_law(measure), dim=data.dim)
+
+    def size(self, order: int) -> int:
+        """Number of multi-indices of degree 1 to `order`."""
+        return len(index_set(self.dim, order))
+
+    def degrees(self, order: int) -> Array:
+        """Total degrees."""
+        return index_set(self.dim, order).sum(axis=1).astype(np.float64)
+
+    def uniform(self, x: Array) -> Array:
+        """The points as uniform variables, (n, d)."""
+        if isinstance(self.law, Factors):
+            z = self.law.affine.points(x)
+            laws = self.law.components[0]
+            return np.stack([law.cdf(z[:, i]) for i, law in enumerate(laws)], axis=1)
+        assert self.law is not None, "call fit first"
+        return self.law.cdf(x)
+
+    def __call__(self, x: Array, score: Array | None, order: int) -> Array:
+        """Products of orthonormal Legendre polynomials."""
+        del score
+        t = 2.0 * self.uniform(x) - 1.0
+        norms = np.sqrt(2.0 * np.arange(order + 1) + 1.0)
+        tables = [legendre.legvander(t[:, i], order) * norms for i in range(self.dim)]
+        indices = index_set(self.dim, order)
+        values = np.ones((len(indices), len(x)))
+        for row, index in zip(values, indices, strict=True):
+            for i in np.flatnonzero(index):
+                row *= tables[i][:, index[i]]
+        return values.T
+
+
+def _law(measure: Measure | None) -> Measure | Factors | None:
+    if measure is None:
+        return None
+    if "cdf" in measure.provides:
+        return measure
+    known = factors(measure)
+    return known if known is not None and known.independent else None

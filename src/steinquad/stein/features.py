@@ -1,0 +1,98 @@
+"""Functions that integrate to zero, as features of a linear model.
+
+Add your own: a class with `size` and `__call__` whose columns have mean zero under the measure;
+see `examples/06_own_features.py`.
+"""
+
+from abc import ABC, abstractmethod
+from functools import lru_cache
+
+import numpy as np
+
+from steinquad._types import Array
+from steinquad.dataset import Dataset
+from steinquad.measures.base import Measure
+
+__all__ = ["Features", "index_set"]
+
+HYPERBOLIC_FROM = 6  # dimensions from which on interactions are kept to low orders
+HYPERBOLIC_NORM = 0.75
+
+
+class Features(ABC):
+    """Nested families of mean-zero functions: those of an order begin with those of lower ones."""
+
+    name: str = "features"
+    highest: int = 60  # order worth trying
+
+    def obstacle(self, data: Dataset, measure: Measure | None) -> str | None:
+        """Why they cannot be formed on such data, in a sentence, or None."""
+        del data, measure
+        return None
+
+    def fit(self, data: Dataset, measure: Measure | None) -> "Features":
+        """The same features with what they take from data and measure fixed."""
+        del data, measure
+        return self
+
+    @abstractmethod
+    def size(self, order: int) -> int:
+        """How many there are up to an order."""
+
+    @abstractmethod
+    def __call__(self, x: Array, score: Array | None, order: int) -> Array:
+        """Their values, (n, d) -> (n, size(order))."""
+
+    def degrees(self, order: int) -> Array:
+        """How rough each is, (size(order),), from 1 on; a prior expects less of rougher ones."""
+        return np.ones(self.size(order))
+
+    def orders(self, most: int) -> list[int]:
+        """Orders worth trying with at most `most` features, in increasing order.
+
+        By default every order at first, then such that each adds half.
+        """
+        found: list[int] = []
+        order = 1
+        while order <= self.highest and self.size(order) <= most:
+            if found and self.size(order) == self.size(found[-1]):
+                break
+            if len(found) < 4 or self.size(order) >= 1.5 * self.size(found[-1]):
+                found.append(order)
+            order += 1
+        return found
+
+    def trouble(self, data: Dataset, order: int) -> str | None:
+        """A sentence on what makes the answer doubtful, known once they are fitted."""
+        del data, order
+        return None
+
+
+@lru_cache(maxsize=256)
+def index_set(dim: int, order: int) -> np.ndarray:
+    """Multi-indices of degree 1 to `order`, (size, dim), nested in the order.
+
+    Total degree up to five dimensions. Beyond, hyperbolic: `sum_i k_i^q <= order^q` with q = 3/4,
+    which keeps high powers of one coordinate and low ones of products.
+    """
+    q = 1.0 if dim < HYPERBOLIC_FROM else HYPERBOLIC_NORM
+    found: list[tuple[tuple[int, int], ...]] = []  # each as pairs (coordinate, power)
+
+    def extend(first: int, head: tuple[tuple[int, int], ...], budget: float) -> None:
+        for i in range(first, dim):
+            for power in range(1, order + 1):
+                left = budget - power**q
+                if left < -1e-9:
+                    break
+                index = (*head, (i, power))
+                found.append(index)
+                if left >= 1 - 1e-9:
+                    extend(i + 1, index, left)
+
+    extend(0, (), order**q)
+    found.sort(key=lambda index: (round(sum(p**q for _, p in index) ** (1 / q), 9), index))
+    table = np.zeros((len(found), dim), dtype=int)
+    for row, index in enumerate(found):
+        for i, power in index:
+            table[row, i] = power
+    return table

@@ -1,0 +1,135 @@
+"""Stein images of gradients of polynomials: mean zero under any measure with a score.
+
+`S[grad phi] = score . grad phi + laplacian phi` for Hermite polynomials phi of the whitened
+coordinates ("zero-variance control variates"); under a standard normal that is -degree times phi
+itself. On a bounded support the fields carry the boundary factors and coordinates are only scaled.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from steinquad._types import Array
+from steinquad.dataset import Dataset
+from steinquad.measures.affine import Affine
+from steinquad.measures.base import Measure
+from steinquad.stein.features import Features, index_set
+from steinquad.stein.multipliers import Boundary, Constant, Multiplier, Points
+from steinquad.support import Support
+
+__all__ = ["ScorePolynomials", "heavy_tail"]
+
+# Between the 90 and 99 % quantiles of |z|, -z score grows as |z|^2 under normal tails, as |z|
+# under exponential ones, and levels off under power tails (Student t, nu = 5: |z|^0.8).
+SLOWEST_GROWTH = 0.85
+FEWEST_FOR_TAILS = 500
+
+
+@dataclass(frozen=True)
+class ScorePolynomials(Features):
+    """Stein images of the gradients of Hermite polynomials in standardized coordinates."""
+
+    affine: Affine | None = None
+    multiplier: Multiplier | None = None
+    dim: int = 0
+    name: str = "Stein(polynomials)"
+    highest: int = 30
+
+    def obstacle(self, data: Dataset, measure: Measure | None) -> str | None:
+        """Scores are needed."""
+        if data.score is not None or measure is not None:
+            return None
+        return (
+            "score is missing and no measure was given to find it from; pass score= with the "
+            "gradient of the log density at each point, or measure=."
+        )
+
+    def fit(self, data: Dataset, measure: Measure | None) -> "ScorePolynomials":
+        """Whiten, or scale and add boundary factors where the support is bounded."""
+        del measure
+        assert data.score is not None
+        support = data.support or Support.real(data.dim)
+        multiplier: Multiplier = Boundary() if support.bounded else Constant()
+        return replace(
+            self,
+            affine=Affine.fit(
+                data.x, "diagonal" if support.bounded else "whiten", data.effective_weights
+            ),
+            multiplier=multiplier.fit(Points(data.x, data.score), support),
+            dim=data.dim,
+        )
+
+    def size(self, order: int) -> int:
+        """Number of multi-indices of degree 1 to `order`."""
+        return len(index_set(self.dim, order))
+
+    def degrees(self, order: int) -> Array:
+        """Total degrees."""
+        return index_set(self.dim, order).sum(axis=1).astype(np.float64)
+
+    def __call__(self, x: Array, score: Array | None, order: int) -> Array:
+        """`sum_i drift_i d_i phi + m_i d_i^2 phi`, over the degree of phi."""
+        assert self.affine is not None and self.multiplier is not None and score is not None
+        value, slope = self.multiplier(Points(x, score))
+        z = self.affine.points(x)
+        drift = self.affine.score(value * score + slope)
+        tables = [_hermite(z[:, i], order) for i in range(self.dim)]
+        # What coordinate i contributes where the others are not differentiated.
+        images = [drift[:, i] * tables[i][1] + value[:, i] * tables[i][2] for i in range(self.dim)]
+        indices = index_set(self.dim, order)
+        result = np.zeros((len(indices), len(x)))
+        for row, index in zip(result, indices, strict=True):
+            active = np.flatnonzero(index)
+            for i in active:
+                term = images[i][index[i]].copy()
+                for j in active:
+                    if j != i:
+                        term *= tables[j][0][index[j]]
+                row += term
+            row /= index.sum()
+        return result.T
+
+    def trouble(self, data: Dataset, order: int) -> str | None:
+        """Heavy tails: a polynomial of order p grows as |x|^(p - 2) there."""
+        assert self.affine is not None and data.score is not None
+        z, drift = self.affine.points(data.x), self.affine.score(data.score)
+        for i in range(self.dim):
+            bounded = data.support is not None and i in data.support.bounded
+            index = None if bounded else heavy_tail(z[:, i], drift[:, i])
+            if index is not None and 2 * (order - 2) >= index:
+                return (
+                    f"coordinate {data.names[i]} has heavy tails (tail index about {index:.1f}), "
+                    f"where polynomials of order {order} may have no variance; use a lower order, "
+                    "or sq.BSN(multiplier=sq.multipliers.InverseQuadratic())"
+                )
+        return None
+
+
+def heavy_tail(z: Array, score: Array) -> float | None:
+    """Tail index nu of a density that falls like |z|^-(nu + 1), None for lighter tails."""
+    if len(z) < FEWEST_FOR_TAILS:
+        return None
+    radius, pull = np.abs(z), -z * score
+    inner, outer = np.quantile(radius, [0.9, 0.99])
+    near = np.abs(np.log(radius / inner)) < 0.1
+    far = radius >= outer
+    low, high = np.median(pull[near]), np.median(pull[far])
+    if low <= 0 or high <= 0:
+        return None
+    growth = np.log(high / low) / np.log(np.median(radius[far]) / inner)
+    return float(max(high - 1.0, 0.0)) if growth < SLOWEST_GROWTH else None
+
+
+def _hermite(z: Array, order: int) -> tuple[Array, Array, Array]:
+    """Normalized Hermite polynomials and their first two derivatives, each (order + 1, n)."""
+    values = np.zeros((order + 1, len(z)))
+    values[0] = 1.0
+    previous = np.zeros_like(z)
+    for k in range(order):
+        values[k + 1] = (z * values[k] - np.sqrt(k) * previous) / np.sqrt(k + 1)
+        previous = values[k]
+    k = np.arange(order + 1.0)[:, None]
+    first, second = np.zeros_like(values), np.zeros_like(values)
+    first[1:] = np.sqrt(k[1:]) * values[:-1]
+    second[2:] = np.sqrt(k[2:] * (k[2:] - 1)) * values[:-2]
+    return values, first, second

@@ -1,0 +1,277 @@
+"""The law as a mixture of products has the density and the cdf of the measure it came from."""
+
+import jax
+import mpmath as mp
+import numpy as np
+import numpyro.distributions as nd
+import pytest
+import scipy.stats as st
+
+from steinquad.measures import Draws, LogDensity, Measure, Product, Truncated, as_measure
+from steinquad.measures.factors import MOST_COMPONENTS, Coordinate, factors, gap
+from steinquad.support import Support
+
+RNG = np.random.default_rng(11)
+WEIGHTS = np.array([0.2, 0.5, 0.3])
+MEANS, STDS = np.array([0.0, 2.5, 3.5]), np.array([0.7, 0.6, 0.3])
+
+
+def covariance(d: int) -> np.ndarray:
+    root = np.random.default_rng(d).normal(size=(d, d))
+    return root @ root.T + np.eye(d)
+
+
+def scalar_mixture() -> nd.Distribution:
+    return nd.MixtureSameFamily(nd.Categorical(WEIGHTS), nd.Normal(MEANS, STDS))
+
+
+class Logistic(Measure):
+    """A user's own measure, with a cdf but no inverse."""
+
+    support, names = Support.real(1), ("x0",)
+    provides = frozenset({"cdf", "log_density"})
+
+    def score(self, x):
+        return -np.tanh(x / 2)
+
+    def log_density(self, x):
+        return st.logistic.logpdf(x[:, 0])
+
+    def cdf(self, x):
+        return st.logistic.cdf(x)
+
+
+SCALARS = {
+    "numpyro normal": (lambda: nd.Normal(1.0, 2.0), "normal", 1),
+    "numpyro half-normal": (lambda: nd.HalfNormal(2.0), "normal", 1),
+    "numpyro left": (lambda: nd.TruncatedNormal(1.0, 2.0, low=1.5), "normal", 1),
+    "numpyro right": (lambda: nd.TruncatedNormal(1.0, 2.0, high=-1.5), "normal", 1),
+    "numpyro sides": (lambda: nd.TruncatedNormal(1.0, 2.0, low=0.0, high=1.5), "normal", 1),
+    "numpyro uniform": (lambda: nd.Uniform(-1.0, 2.0), "uniform", 1),
+    "numpyro gamma": (lambda: nd.Gamma(2.5, 1.5), "other", 1),
+    "numpyro log-normal": (lambda: nd.LogNormal(0.3, 0.5), "other", 1),
+    "numpyro mixture": (scalar_mixture, "normal", 3),
+    "numpyro families": (
+        lambda: nd.MixtureGeneral(
+            nd.Categorical(WEIGHTS[:2] / 0.7), [nd.Normal(0.0, 1.0), nd.Cauchy(1.0, 2.0)]
+        ),
+        None,
+        2,
+    ),
+    "scipy norm": (lambda: st.norm(1.0, 2.0), "normal", 1),
+    "scipy truncnorm": (lambda: st.truncnorm(0.5, 3.0, loc=1.0, scale=2.0), "normal", 1),
+    "scipy halfnorm": (lambda: st.halfnorm(1.0, 2.0), "normal", 1),
+    "scipy uniform": (lambda: st.uniform(1.0, 2.0), "uniform", 1),
+    "scipy beta": (lambda: st.beta(2.0, 3.5), "other", 1),
+    "scipy Normal": (lambda: st.Normal(mu=1.0, sigma=2.0), "normal", 1),
+    "scipy Uniform": (lambda: st.Uniform(a=1.0, b=2.0), "uniform", 1),
+    "scipy Mixture": (
+        lambda: st.Mixture([st.Normal(mu=1.0, sigma=2.0), st.Normal()], weights=[0.3, 0.7]),
+        "normal",
+        2,
+    ),
+    "user's": (Logistic, "other", 1),
+    "truncated normal": (lambda: Truncated(nd.Normal(1.0, 2.0), 0.0, None), "normal", 1),
+    "truncated twice": (lambda: Truncated(Truncated(st.norm(), 0.0), -1.0, 2.0), "normal", 1),
+    "truncated uniform": (lambda: Truncated(st.uniform(), 0.5, None), "uniform", 1),
+    "truncated gamma": (lambda: Truncated(st.gamma(2.0), 0.5, 3.0), "other", 1),
+    "truncated mixture": (lambda: Truncated(scalar_mixture(), 0.5, 3.3), "normal", 3),
+}
+
+VECTORS = {
+    "normals": (lambda d: nd.Normal(np.arange(d) / 3, 1.0 + np.arange(d)).to_event(1), 1),
+    "expanded": (lambda d: nd.Weibull(2.0, 1.5).expand([d]).to_event(1), 1),
+    "sides": (
+        lambda d: nd.TruncatedNormal(0.3, 1.0, low=-np.arange(d) / 9, high=np.ones(d)).to_event(1),
+        1,
+    ),
+    "uniforms": (lambda d: nd.Uniform(np.zeros(d), 1.0 + np.arange(d)).to_event(1), 1),
+    "gumbels": (lambda d: nd.Gumbel(2.0 + np.arange(d), 1.5).to_event(1), 1),
+    "multivariate normal": (lambda d: nd.MultivariateNormal(np.arange(d) / 3, covariance(d)), 1),
+    "low rank": (
+        lambda d: nd.LowRankMultivariateNormal(np.ones(d), np.ones((d, 1)), np.full(d, 0.5)),
+        1,
+    ),
+    "scipy's multivariate normal": (
+        lambda d: st.multivariate_normal(np.arange(d) / 3, covariance(d)),
+        1,
+    ),
+    "mixture of products": (
+        lambda d: nd.MixtureSameFamily(
+            nd.Categorical(WEIGHTS), nd.Normal(MEANS[:, None] + np.arange(d), 0.8).to_event(1)
+        ),
+        3,
+    ),
+    "mixture of truncated normals": (
+        lambda d: nd.MixtureGeneral(
+            nd.Categorical(WEIGHTS[:2] / 0.7),
+            [
+                nd.TruncatedNormal(m, 0.5, low=0.0, high=1.0).expand([d]).to_event(1)
+                for m in (0.0, 0.7)
+            ],
+        ),
+        2,
+    ),
+    "mixture of Laplaces": (
+        lambda d: nd.MixtureSameFamily(
+            nd.Categorical(WEIGHTS), nd.Laplace(np.ones((3, d)), 1 + MEANS[:, None]).to_event(1)
+        ),
+        3,
+    ),
+    "mixtures multiplied": (
+        lambda d: scalar_mixture().expand([d]).to_event(1),
+        lambda d: 3**d,
+    ),
+    "mixture with one covariance": (
+        lambda d: nd.MixtureSameFamily(
+            nd.Categorical(WEIGHTS),
+            nd.MultivariateNormal(MEANS[:, None] * np.ones(d), covariance(d)),
+        ),
+        3,
+    ),
+    "mixture of both, one covariance": (
+        lambda d: nd.MixtureGeneral(
+            nd.Categorical(WEIGHTS[:2] / 0.7),
+            [
+                nd.MultivariateNormal(np.ones(d), covariance(d)),
+                nd.MultivariateNormal(np.zeros(d), covariance(d)),
+            ],
+        ),
+        2,
+    ),
+    "product": (
+        lambda d: Product(
+            {
+                "first": st.gamma(2.0),
+                **{f"w{i}": Truncated(scalar_mixture(), 0.5, 3.3) for i in range(d // 4)},
+                **({"rest": st.multivariate_normal(np.ones(d - 1 - d // 4))} if d > 1 else {}),
+            }
+        ),
+        lambda d: 3 ** (d // 4),
+    ),
+}
+
+
+def check(measure: Measure, components: int, tolerance: float = 1e-11) -> None:
+    law = factors(measure)
+    assert law is not None and len(law.components) == len(law.weights) == components
+    assert law.weights.sum() == pytest.approx(1.0, abs=1e-14)
+    assert law.independent == (components == 1) and law.dim == measure.dim
+    p = RNG.uniform(size=(20, measure.dim))  # the sampler would take long to compile
+    z = [[c.icdf(p[:, i]) for i, c in enumerate(part)] for part in law.components[:5]]
+    x = law.affine.shift + np.concatenate(np.swapaxes(z, 1, 2)) @ law.affine.matrix.T
+    np.testing.assert_allclose(law.density(x), np.exp(measure.log_density(x)), rtol=tolerance)
+    if "cdf" in measure.provides:
+        assert np.array_equal(law.affine.matrix, np.eye(measure.dim))
+        p = measure.cdf(x)
+        for i in range(measure.dim):
+            ours = [
+                w * c[i].cdf(x[:, i]) for w, c in zip(law.weights, law.components, strict=True)
+            ]
+            np.testing.assert_allclose(np.sum(ours, axis=0), p[:, i], rtol=1e-10, atol=1e-14)
+
+
+@pytest.mark.parametrize("name", SCALARS)
+def test_scalar_laws(name):
+    make, kind, components = SCALARS[name]
+    with jax.enable_x64(True):
+        measure = as_measure(make())
+    check(measure, components)
+    law = factors(measure)
+    assert law is not None
+    p = np.array([1e-9, 1e-3, 0.3, 0.5, 0.8, 0.9999])
+    for (coordinate,) in law.components:
+        assert kind in (None, coordinate.kind)
+        np.testing.assert_allclose(coordinate.cdf(coordinate.icdf(p)), p, rtol=1e-9, atol=1e-15)
+        low, high = coordinate.icdf(np.array([0.0, 1.0]))
+        assert Support.box(low, high, 1) == measure.support or measure.support.bounded == ()
+        outside = np.array([coordinate.low - 1, coordinate.high + 1])
+        assert (coordinate.pdf(outside) == 0).all() and str(coordinate)
+
+
+# Compiling takes most of the time: the rarer ones in two dimensions only.
+EVERY_DIMENSION = ("normals", "multivariate normal", "mixture of products", "product")
+
+
+@pytest.mark.parametrize(
+    ("name", "d"),
+    [(name, d) for name in VECTORS for d in ((1, 2, 5) if name in EVERY_DIMENSION else (2,))],
+)
+def test_vector_laws(name, d):
+    make, components = VECTORS[name]
+    with jax.enable_x64(True):
+        measure = as_measure(make(d))
+    check(measure, components(d) if callable(components) else components)
+
+
+def test_laws_that_do_not_factorize():
+    different = np.stack([covariance(2), 2 * covariance(2)])
+    mixture = nd.MixtureSameFamily(
+        nd.Categorical(np.array([0.5, 0.5])), nd.MultivariateNormal(np.zeros((2, 2)), different)
+    )
+    student = nd.MultivariateStudentT(4.5, np.zeros(2), np.eye(2))
+    for dist in (mixture, student, scalar_mixture().expand([7]).to_event(1)):
+        assert factors(as_measure(dist)) is None
+    assert factors(LogDensity(lambda x: -(x @ x), 2)) is None
+    assert factors(Draws(np.zeros((3, 1)), np.zeros((3, 1)))) is None
+    assert factors(Product({"a": st.norm(), "b": LogDensity(lambda x: -(x @ x), 1)})) is None
+    assert factors(Product({f"w{i}": scalar_mixture() for i in range(6)})) is not None
+    assert 3**6 <= MOST_COMPONENTS < 3**7
+    assert factors(Product({f"w{i}": scalar_mixture() for i in range(7)})) is None
+
+
+def test_diagonal_covariances_stay_in_the_users_coordinates():
+    scales = np.array([[1.0, 4.0], [2.0, 0.5]])
+    dist = nd.MixtureSameFamily(
+        nd.Categorical(np.array([0.5, 0.5])),
+        nd.MultivariateNormal(np.zeros((2, 2)), np.stack([np.diag(s) for s in scales])),
+    )
+    law = factors(as_measure(dist))
+    assert law is not None and np.array_equal(law.affine.matrix, np.eye(2))
+    got = [[coordinate.scale**2 for coordinate in part] for part in law.components]
+    np.testing.assert_allclose(got, scales, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("low", "high"),
+    [
+        (30.0, np.inf),
+        (30.0, 30.01),
+        (-np.inf, -50.0),
+        (1e3, 1e3 + 1e-3),
+        (-1e-9, 2e-9),
+        (8.0, 9.0),
+    ],
+)
+def test_far_and_narrow_truncations_keep_their_digits(low, high):
+    law = Coordinate.normal(1.0, 2.0, 1 + 2 * low, 1 + 2 * high)
+    p = np.array([1e-6, 0.01, 0.4, 0.95])
+    x = law.icdf(p)
+    assert ((x > law.low) & (x < law.high)).all() and (np.diff(x) > 0).all()
+    z = (x - law.loc) / law.scale
+    a, b = law.sides
+    with mp.workdps(50):
+        total = mass(a, b)
+        pdf = [float(mp.npdf(mp.mpf(t)) / total / 2) for t in z]
+        cdf = [float(mass(a, t) / total) for t in z]
+    # A rounding of x by one unit in the last place moves the exponent by x * eps * x.
+    np.testing.assert_allclose(law.pdf(x), pdf, rtol=1e-13 + 4e-16 * np.abs(z).max() ** 2)
+    shift = 1e-12 + 1e-15 * np.abs(x).max() * law.pdf(x)
+    np.testing.assert_array_less(np.abs(law.cdf(x) - cdf), shift)
+    np.testing.assert_array_less(np.abs(law.cdf(x) - p), shift)
+
+
+def mass(a: float, b: float) -> mp.mpf:
+    """Normal mass of an interval, from the survival functions of its side of 0."""
+    a, b = (mp.mpf(-b), mp.mpf(-a)) if b < 0 else (mp.mpf(a), mp.mpf(b))
+    return (mp.erfc(a / mp.sqrt(2)) - mp.erfc(b / mp.sqrt(2))) / 2
+
+
+def test_gap_against_high_precision():
+    sides = [(-np.inf, np.inf), (0.0, 1.0), (-3.0, 1e-3), (2.0, 2.4), (2.0, 2.6), (-40.0, -39.9)]
+    sides += [(5.0, np.inf), (-np.inf, -5.0), (1e-8, 2e-8), (0.0, 0.0), (100.0, 120.0)]
+    for a, b in sides:
+        with mp.workdps(50):
+            near = mp.mpf(min(max(0.0, a), b))
+            want = float(mp.exp(near**2 / 2) * mp.sqrt(2 * mp.pi) * mass(a, b))
+        assert float(gap(a, b)) == pytest.approx(want, rel=4e-15, abs=0)

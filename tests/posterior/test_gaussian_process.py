@@ -1,0 +1,178 @@
+"""The Gaussian-process engine against brute-force linear algebra."""
+
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from steinquad.estimators.bayesian_quadrature import KernelGram
+from steinquad.estimators.control_functional import SteinGram
+from steinquad.kernels import RBF, Matern
+from steinquad.kernels.stein_kernel import RadialMatern52
+from steinquad.posterior.gaussian_process import (
+    Hyperparameters,
+    Posterior,
+    ProcessData,
+    left_out_loss,
+    memory_obstacle,
+    negative_log_likelihood,
+    optimize,
+    subset,
+)
+
+LOGS, NUGGET = np.log([0.8, 1.3]), 1e-4
+
+
+@pytest.fixture(autouse=True)
+def x64():
+    with jax.enable_x64(True):
+        yield
+
+
+def data(n=50, outputs=1, degree=0, stein=False, **options):
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((n, 2))
+    y = np.stack([np.cos(x[:, 0] + j) + x[:, 1] for j in range(outputs)], axis=1)
+    y = y + 0.05 * rng.standard_normal(y.shape)
+    monomials = [np.ones(n), x[:, 0], x[:, 1], x[:, 0] ** 2, x[:, 0] * x[:, 1], x[:, 1] ** 2]
+    basis = np.stack(monomials[: [0, 1, 3, 6][degree + 1]] or [x[:, 0]], axis=1)
+    if degree < 0:
+        basis = basis[:, :0]
+    points = (x, np.ones_like(x), -x) if stein else x
+    gram = SteinGram(RadialMatern52()) if stein else KernelGram(Matern(2.5))
+    return ProcessData(gram=gram, points=points, y=y, basis=basis, dim=2, **options)
+
+
+def hyper(outputs=1, amplitude=1.0):
+    return Hyperparameters(LOGS, NUGGET, np.full(outputs, amplitude))
+
+
+def dense(process):
+    """M and Q by numpy."""
+    gram = process.gram(jnp.asarray(LOGS), process.points, process.points)
+    matrix = np.asarray(gram) + NUGGET * np.eye(process.n)
+    inverse, h = np.linalg.inv(matrix), process.basis
+    gls = h @ np.linalg.solve(h.T @ inverse @ h, h.T) if h.shape[1] else np.zeros_like(matrix)
+    return matrix, inverse, inverse - inverse @ gls @ inverse
+
+
+@pytest.mark.parametrize("stein", [False, True], ids=["kernel", "stein"])
+@pytest.mark.parametrize("degree", [-1, 0, 2])
+def test_posterior_is_that_of_dense_linear_algebra(degree, stein):
+    process = data(outputs=2, degree=degree, stein=stein)
+    at = Posterior.of(process, hyper(2))
+    matrix, inverse, q = dense(process)
+    y, h, count = process.y, process.basis, process.basis.shape[1]
+    normal = h.T @ inverse @ h
+    b = np.linalg.solve(normal, h.T @ inverse @ y) if count else np.zeros((0, 2))
+    energy = np.einsum("nk,nm,mk->k", y, q, y)
+    amplitude = np.sqrt(energy / (process.n - count))
+    np.testing.assert_allclose(at.coefficients, b, rtol=1e-8)
+    np.testing.assert_allclose(at.alpha, q @ y, rtol=1e-6, atol=1e-8 * np.abs(q @ y).max())
+    np.testing.assert_allclose(at.hyper.amplitude, amplitude, rtol=1e-8)
+    np.testing.assert_allclose(at.inverse(), q, atol=1e-9 * np.abs(q).max())
+    fitted = h @ b + (matrix - NUGGET * np.eye(process.n)) @ inverse @ (y - h @ b)
+    np.testing.assert_allclose(at.fitted, fitted, atol=1e-9)
+    rng = np.random.default_rng(1)
+    z, v0, integrals = 0.1 * rng.random(process.n), 3.0, rng.random(count)
+    mean, variance = at.functional(z, v0, integrals)
+    np.testing.assert_allclose(mean, integrals @ b + z @ inverse @ (y - h @ b), rtol=1e-8)
+    missed = integrals - h.T @ inverse @ z
+    unit = v0 - z @ inverse @ z
+    unit = max(unit, np.finfo(float).eps * v0) + (missed @ np.linalg.inv(normal) @ missed)
+    np.testing.assert_allclose(variance, amplitude**2 * unit, rtol=1e-7)
+    determinants = np.linalg.slogdet(matrix)[1] + (np.linalg.slogdet(normal)[1] if count else 0)
+    likelihood = -0.5 * np.sum(
+        (process.n - count) * (1 + np.log(2 * np.pi * amplitude**2)) + determinants
+    )
+    assert at.log_likelihood == pytest.approx(likelihood, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"outputs": 2, "degree": 2},
+        {"degree": -1, "amplitude": np.array([1.3])},
+        {"noise": np.linspace(0.001, 0.1, 50)},
+        {"noise": np.full(50, 0.01), "nugget": 0.0},
+        {"stein": True},
+        {"log_lengthscales": LOGS},
+    ],
+    ids=["plain", "outputs", "amplitude", "noise", "only-noise", "stein", "lengthscales"],
+)
+def test_gradients_are_those_of_finite_differences(options):
+    process = data(**options)
+    vector = process.pack(hyper(process.y.shape[1], 0.7))
+    # leave-one-out residuals do not decide an amplitude
+    losses = [negative_log_likelihood, *([] if process.explicit else [left_out_loss])]
+    step = 1e-5
+    for loss in losses:
+        _, gradient = loss(process, vector)
+        for i, derivative in enumerate(gradient):
+            sides = [loss(process, vector + s * step * np.eye(len(vector))[i])[0] for s in (1, -1)]
+            numerical = (sides[0] - sides[1]) / (2 * step)
+            assert derivative == pytest.approx(numerical, rel=1e-5, abs=1e-5)
+
+
+@pytest.mark.parametrize("degree", [-1, 0, 2])
+def test_leave_one_out_is_really_leaving_out(degree):
+    process = data(outputs=2, degree=degree)
+    residuals = Posterior.of(process, hyper(2)).leave_one_out()
+    for i in (0, 7, 49):
+        others = np.delete(np.arange(50), i)
+        at = Posterior.of(process.take(others), hyper(2))
+        mean, _ = at.predict(process.points[[i]], process.basis[[i]], False)
+        np.testing.assert_allclose(residuals[i], process.y[i] - mean[0], rtol=1e-7)
+
+
+def test_a_functional_is_the_average_of_predictions():
+    process = data()
+    at = Posterior.of(process, hyper())
+    new = np.random.default_rng(2).standard_normal((30, 2))
+    logs = jnp.asarray(LOGS)
+    cross = np.asarray(process.gram(logs, new, process.points))
+    v0 = float(np.mean(process.gram(logs, new, new)))
+    mean, variance = at.functional(cross.mean(axis=0), v0, np.ones(1))
+    means, stds = at.predict(new, np.ones((30, 1)), True)
+    np.testing.assert_allclose(mean, means.mean(axis=0), rtol=1e-10)
+    assert variance[0] < np.mean(stds**2)
+    # at one point, the functional is the prediction
+    _, at_point = at.functional(cross[0], 1.0, np.ones(1))
+    assert at_point[0] == pytest.approx(stds[0, 0] ** 2, rel=1e-8)
+    light, light_std = at.light().predict(new, np.ones((30, 1)), True)
+    np.testing.assert_allclose(light, means)
+    np.testing.assert_allclose(light_std, stds)
+
+
+def test_likelihood_finds_the_hyperparameters_of_a_sample():
+    rng = np.random.default_rng(3)
+    x = rng.uniform(-2, 2, (350, 2))
+    gram = KernelGram(RBF())
+    truth = np.array([0.5, 1.0])
+    matrix = np.asarray(gram(jnp.log(truth), x, x)) + 1e-2 * np.eye(350)
+    y = np.linalg.cholesky(matrix) @ rng.standard_normal((350, 1))
+    process = ProcessData(gram=gram, points=x, y=y, basis=np.ones((350, 1)), dim=2)
+    steps = []
+    found = optimize(
+        process, criterion="likelihood", seed=0, progress=lambda *s: steps.append(s[0])
+    ).hyper
+    np.testing.assert_allclose(np.exp(found.log_lengthscales), truth, rtol=0.2)
+    assert 0.5e-2 < found.nugget < 2e-2 and steps == sorted(steps)
+
+
+def test_duplicated_points_take_jitter_and_say_so():
+    process = data(nugget=0.0)
+    twice = process.take(np.repeat(np.arange(50), 2))
+    at = Posterior.of(twice, replace(hyper(), nugget=0.0))
+    assert 0 < at.jitter < 1e-8 and np.isfinite(at.log_likelihood)
+    assert Posterior.of(process, replace(hyper(), nugget=0.0)).jitter == 0
+
+
+def test_large_subsets_contain_small_ones_and_memory_is_counted():
+    assert set(subset(1000, 30, 5)) < set(subset(1000, 100, 5))
+    assert memory_obstacle(10_000, 6.0) is None
+    message = memory_obstacle(50_000, 6.0)
+    assert message and "50000" in message and "6 GiB" in message and message.endswith(".")

@@ -1,0 +1,102 @@
+"""To a tolerance: keeps points, stops when it may, says so when it cannot, loses nothing."""
+
+import numpy as np
+import numpyro.distributions as dist
+import pytest
+
+import steinquad as sq
+
+
+class Counted:
+    """An integrand that remembers every point it was asked for."""
+
+    def __init__(self, f, fail_after=None):
+        self.f, self.points, self.fail_after = f, [], fail_after
+
+    def __call__(self, x):
+        if (
+            self.fail_after is not None
+            and len(np.concatenate([*self.points, x])) > self.fail_after
+        ):
+            raise RuntimeError("simulator died")
+        self.points.append(x)
+        return self.f(x)
+
+
+def normal(d):
+    return dist.Normal(0, 1).expand([d]).to_event(1)
+
+
+def rough(x):
+    return 1 + np.abs(x[:, 0])
+
+
+def test_stops_at_the_tolerance_without_repeating_a_point():
+    f = Counted(rough)
+    est = sq.integrate(f, normal(1), rtol=2e-3, max_n=20_000, method=sq.Polynomial(order=3), n=100)
+    assert est.std <= 2e-3 * est.mean and est.status.code == "converged"
+    assert abs(est.mean - 1 - np.sqrt(2 / np.pi)) < 4 * est.std
+    points = np.concatenate(f.points)
+    assert len(points) == est.n == len(np.unique(points)) and len(f.points) > 1
+    assert est.check is not None
+
+
+def test_says_when_it_runs_out_of_points():
+    est = sq.integrate(rough, normal(1), rtol=1e-6, max_n=500, method=sq.MonteCarlo())
+    assert est.status.code == "max_n" and est.n == 500
+    assert "rtol=1e-06" in est.status.message and "max_n=" in est.status.message
+
+
+def test_a_failing_integrand_keeps_what_was_computed():
+    f = Counted(rough, fail_after=300)
+    with pytest.raises(RuntimeError, match="simulator died") as caught:
+        sq.integrate(f, normal(1), rtol=1e-6, max_n=5000, method=sq.MonteCarlo(), n=100)
+    assert "evaluations before this one" in caught.value.__notes__[0]
+    kept = caught.value.data
+    assert kept.n == len(np.concatenate(f.points))
+    assert np.isfinite(sq.estimate(kept, method=sq.MonteCarlo()).mean)
+
+
+def test_the_default_method_and_replicates_work_too():
+    est = sq.integrate(lambda x: np.exp(x[:, 0]), normal(2), rtol=1e-3, max_n=3000)
+    assert est.std <= 1e-3 * est.mean and abs(est.mean - np.exp(0.5)) < 4 * est.std
+    est = sq.integrate(
+        lambda x: np.exp(x[:, 0]), normal(2), rtol=3e-3, n=256, method=sq.QuasiMonteCarlo()
+    )
+    assert est.std <= 3e-3 * est.mean and abs(est.mean - np.exp(0.5)) < 5 * est.std
+
+
+def test_replicates_are_continued_not_redrawn():
+    f = Counted(lambda x: np.exp(x[:, 0]))
+    est = sq.integrate(f, normal(2), rtol=1e-9, n=64, max_n=1100, method=sq.QuasiMonteCarlo())
+    assert est.n == 1024 and est.status.code == "max_n"
+    assert len(np.concatenate(f.points)) == 1024
+    whole = sq.integrate(f.f, normal(2), n=1024, method=sq.QuasiMonteCarlo())
+    assert whole.mean == est.mean and whole.std == est.std
+
+
+def test_a_network_starts_where_the_last_one_ended():
+    steps = []
+    for rtol in (None, 1e-9):
+        method = sq.BSN(width=8, members=1, optimizer=sq.LBFGS(max_steps=400))
+        options = {"n": 300} if rtol is None else {"n": 150, "rtol": rtol, "max_n": 300}
+        est = sq.integrate(rough, normal(1), method=method, **options)
+        assert est.n == 300
+        steps.append(est)
+    assert abs(steps[0].mean - steps[1].mean) < 4 * np.hypot(steps[0].std, steps[1].std)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"rtol": 0}, "rtol is 0"),
+        ({"rtol": "small"}, "rtol is 'small'"),
+        ({"rtol": 0.1, "max_n": 1}, "max_n is 1"),
+        ({"n": 50, "design": "sobol"}, "design is 'sobol'"),
+    ],
+)
+def test_bad_input(options, message):
+    with pytest.raises(sq.InputError, match=message):
+        sq.integrate(rough, normal(1), **options)
+    with pytest.raises(sq.InputError, match="leave rtol out"):
+        sq.integrate(rough, sq.Draws([0.0, 1.0], [0.0, -1.0]), rtol=0.1)
