@@ -15,7 +15,7 @@ from steinquad.errors import InputError
 from steinquad.estimate import Estimate, Status
 from steinquad.estimators.base import Method
 from steinquad.estimators.choose import Choose
-from steinquad.estimators.cross_fit import checked, cross_fit, widened
+from steinquad.estimators.cross_fit import beside_average, checked, cross_fit, widened
 from steinquad.estimators.monte_carlo import MonteCarlo
 from steinquad.estimators.quasi_monte_carlo import QuasiMonteCarlo
 from steinquad.measures import Draws, Measure, as_measure
@@ -152,6 +152,7 @@ def _estimate(
         data = _complete(data, measure)
     seed = int(seed)
     est = method.estimate(data, measure, seed=seed, progress=progress, start=start)
+    est = beside_average(est, data)
     average = isinstance(method, MonteCarlo | QuasiMonteCarlo)  # no fit to check
     if not folds or average or est.check is not None or est.status.code == "constant":
         return est

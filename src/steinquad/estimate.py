@@ -165,6 +165,11 @@ class Estimate:
                 f"{label} = {m:.{digits}g} +- {s:.2g}   "
                 f"95 %: [{low[j]:.{digits}g}, {high[j]:.{digits}g}]"
             )
+        if self.check is not None:
+            lines.append(
+                f"  cross-fitted ({self.check.folds} folds): {self.check.distance:.1f} standard "
+                "errors away"
+            )
         return "\n".join([*lines, f"  {self.status}"])
 
 

@@ -1,5 +1,7 @@
 """Standard errors of averages: of independent draws, of Markov chains, of replicates."""
 
+from typing import Any
+
 import numpy as np
 
 from steinquad._types import Array
@@ -7,12 +9,13 @@ from steinquad._types import Array
 __all__ = [
     "autocorrelated",
     "effective_sample_size",
+    "far_from_average",
     "group_sums",
     "robust_standard_error",
     "standard_error",
 ]
 
-FALSE_ALARM = 1e-4  # chance that independent draws are called autocorrelated
+FALSE_ALARM = 1e-4  # chance that sound draws are called autocorrelated, or a sound fit far off
 SHORTEST = 4  # draws of a chain from which ArviZ finds an effective sample size
 MANY_GROUPS = 8  # from so many on, the spread of their averages is a standard error by itself
 
@@ -90,6 +93,24 @@ def autocorrelated(values: Array) -> bool:
     from scipy.special import ndtri
 
     return bool(np.max(ratio) * np.sqrt(n) > -ndtri(FALSE_ALARM / values.shape[1]))
+
+
+def far_from_average(mean: Array, values: Array, weights: Array, groups: Any) -> Array:
+    """Which estimates (m,) lie further from the average of the values than chance explains.
+
+    The average is always a valid answer. A fit that moves it by more than a few of its own
+    standard errors has found functions that are not of mean zero, or are so only thanks to regions
+    that no point has seen.
+
+    Returns:
+        The distance in standard errors over what chance explains; above 1 is too far.
+    """
+    from scipy.special import stdtrit
+
+    error, dof = standard_error(values, weights, groups)
+    gap = np.abs(mean - weights @ values / weights.sum())
+    limit = stdtrit(dof, 1 - FALSE_ALARM / 2) * error
+    return np.divide(gap, limit, out=np.zeros_like(gap), where=limit > 0)
 
 
 def group_sums(values: Array, weights: Array, groups: np.ndarray) -> Array:

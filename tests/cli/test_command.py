@@ -49,6 +49,28 @@ def test_two_values_and_text(table, monkeypatch, capsys):
     assert code == 0 and "E[f0]" in out.out and "E[f1]" in out.out
 
 
+def test_the_default_chooses_and_shows_its_candidates(table, monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "60")
+    code, out = run(
+        monkeypatch, capsys, "integrate", table / "data.csv", "--x", "x0,x1", "--score", "s0,s1",
+        "--value", "f0",
+    )  # fmt: skip
+    assert code == 0 and "Choose: Polynomial(score)" in out.out
+    assert "chosen" in out.out and "MonteCarlo" in out.out and "cross-fitted" in out.out
+    assert max(map(len, out.out.splitlines())) <= 60 or "cheaper" in out.out
+
+
+def test_noise_and_chains_come_from_columns(table, monkeypatch, capsys):
+    frame = pd.read_csv(table / "data.csv")
+    frame["sd"], frame["chain"] = 0.1, np.repeat([0, 1], 150)
+    frame.to_csv(table / "more.csv", index=False)
+    code, out = run(
+        monkeypatch, capsys, "integrate", table / "more.csv", *BASE, "--noise", "sd",
+        "--groups", "chain", "--method", "polynomial", "--json",
+    )  # fmt: skip
+    assert code == 0 and abs(json.loads(out.out)["mean"] - 1) < 0.1
+
+
 def test_figure_and_support(table, monkeypatch, capsys):
     code, _ = run(
         monkeypatch, capsys, "integrate", table / "data.csv", "--x", "x0,x1", "--score", "s0,s1",
@@ -69,7 +91,7 @@ BASE = ["--x", "x0,x1", "--score", "s0,s1", "--value", "f0"]
         (["data.csv", *BASE, "--method", "magic"], "--method is 'magic'"),
         (["data.csv", "--x", "x0,zz", "--value", "f0"], "--x names column 'zz'; the file has x0"),
         (["data.csv", "--x", "x0", "--value", "word"], "'word', which is not numeric"),
-        (["data.csv", "--x", "x0,x1", "--value", "f0"], "score is missing"),
+        (["data.csv", "--x", "x0,x1", "--value", "f0", "--method", "bsn"], "score is missing"),
         (["data.csv", *BASE, "--support", "0=1"], "--support has '0=1'"),
         (["data.csv", *BASE, "--support", "0=0:1"], "outside the support"),
         (["data.csv", *BASE, "--support", "7=0:1"], "support names coordinate 7"),

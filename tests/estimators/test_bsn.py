@@ -107,3 +107,19 @@ def test_intervals_cover():
         low, high = est.interval(0.95)
         inside += low < problem.truth < high
     assert inside >= 33
+
+
+def test_known_noise_is_weighted():
+    """Half of the values are 300 times noisier: heeding that must pay, over three seeds."""
+    errors = {"heeded": [], "ignored": []}
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        x = rng.standard_normal((200, 1))
+        noise = np.where(rng.random(200) < 0.5, 3.0, 0.01)
+        fx = np.cos(x[:, 0]) + noise * rng.standard_normal(200)
+        for name, known in (("heeded", noise), ("ignored", None)):
+            method = sq.BSN(width=4, members=1, optimizer=sq.LBFGS(max_steps=150))
+            est = sq.estimate(sq.Dataset(x, fx, -x, noise=known), method=method)
+            errors[name].append(est.mean - np.exp(-0.5))
+    spread = {name: np.sqrt(np.mean(np.square(e))) for name, e in errors.items()}
+    assert spread["heeded"] < 0.3 * spread["ignored"]

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from steinquad.cli.candidates import candidate_table
 from steinquad.cli.progress import progress_bar
 from steinquad.cli.tables import parse_support, read_table, select
 from steinquad.errors import InputError
@@ -47,7 +48,13 @@ def integrate(
         str | None, typer.Option(help="Bounds of coordinates, e.g. 0=0:45,3=0: (open side empty).")
     ] = None,
     weights: Annotated[str | None, typer.Option(help="Column of importance weights.")] = None,
-    method: Annotated[str, typer.Option(help="bsn, bsn-paper or mc.")] = "bsn",
+    noise: Annotated[str | None, typer.Option(help="Column of the std of errors in f.")] = None,
+    groups: Annotated[
+        str | None, typer.Option(help="Column of the Markov chain, or replicate, of each row.")
+    ] = None,
+    method: Annotated[
+        str, typer.Option(help="auto, bsn, bsn-paper, polynomial, cf, mc or qmc.")
+    ] = "auto",
     seed: Annotated[int, typer.Option(help="Seed of the method.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     figure: Annotated[Path | None, typer.Option(help="Save a figure of the fit here.")] = None,
@@ -55,7 +62,15 @@ def integrate(
     """Estimate E[f] from points, values and scores in a file."""
     import steinquad as sq  # heavy: only once the arguments have been read
 
-    methods = {"bsn": sq.BSN, "bsn-paper": sq.BSN.paper, "mc": sq.MonteCarlo}
+    methods = {
+        "auto": sq.Choose,
+        "bsn": sq.BSN,
+        "bsn-paper": sq.BSN.paper,
+        "polynomial": sq.Polynomial,
+        "cf": sq.ControlFunctional,
+        "mc": sq.MonteCarlo,
+        "qmc": sq.QuasiMonteCarlo,
+    }
     if method not in methods:
         raise InputError(f"--method is {method!r}; choose one of {', '.join(methods)}.")
     table = read_table(file)
@@ -69,6 +84,8 @@ def integrate(
         support=None if support is None else parse_support(support),
         weights=None if weights is None else select(table, "--weights", weights)[:, 0],
         names=names,
+        noise=None if noise is None else select(table, "--noise", noise),
+        groups=None if groups is None else select(table, "--groups", groups)[:, 0],
     )
     with progress_bar(enabled=not as_json) as progress:
         answer = sq.estimate(data, method=methods[method](), seed=seed, progress=progress)
@@ -77,7 +94,10 @@ def integrate(
     if as_json:
         typer.echo(json.dumps(answer.to_dict()))
     else:
-        Console().print(str(answer), highlight=False, markup=False)
+        console = Console()
+        console.print(str(answer), highlight=False, markup=False)
+        if answer.candidates:
+            console.print(candidate_table(answer.candidates))
 
 
 @app.command()

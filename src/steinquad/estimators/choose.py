@@ -14,7 +14,14 @@ from steinquad.estimators.base import Method, constant_estimate, constant_output
 from steinquad.estimators.bayesian_quadrature import BayesianQuadrature
 from steinquad.estimators.bsn import BSN
 from steinquad.estimators.control_functional import ControlFunctional
-from steinquad.estimators.cross_fit import checked, cross_fit, held_out, parts, widened
+from steinquad.estimators.cross_fit import (
+    beside_average,
+    checked,
+    cross_fit,
+    held_out,
+    parts,
+    widened,
+)
 from steinquad.estimators.monte_carlo import MonteCarlo
 from steinquad.estimators.polynomial import Polynomial
 from steinquad.measures.base import Measure
@@ -30,7 +37,7 @@ CONTENDER = 3.0  # factor behind the winner beyond which a method is not tried a
 def _family() -> tuple[Method, ...]:
     return (
         MonteCarlo(),
-        Polynomial(),
+        Polynomial(features="cdf", name="Polynomial(cdf)"),
         Polynomial(features="score", name="Polynomial(score)"),
         BayesianQuadrature(),
         ControlFunctional(),
@@ -214,6 +221,7 @@ def _trial(
         fit = light.estimate(data.take(rows), measure, seed=seed, progress=progress)
     except InputError as error:  # fewer points than it needs
         return _Trial(method, note=str(error))
+    fit = beside_average(fit, data.take(rows))
     held = data.take(judge)
     values = held_out(fit, held)
     w = held.effective_weights / held.effective_weights.sum()

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from scipy.special import stdtrit
 
 from steinquad._float64 import float64
 from steinquad._types import Array, Progress
@@ -15,7 +16,7 @@ from steinquad.estimators.base import constant_estimate, constant_outputs
 from steinquad.estimators.outputs import Outputs, correlated
 from steinquad.measures.base import Measure
 from steinquad.posterior.linear import Factored, LinearPosterior, factor
-from steinquad.standard_error import standard_error
+from steinquad.standard_error import far_from_average, standard_error
 from steinquad.stein.features import Features
 from steinquad.stein.flux import mean_zero_violation
 
@@ -24,6 +25,7 @@ __all__ = ["Regression"]
 MOST_FEATURES = 1000
 NOISE_ROUNDS = 2  # in which the weights follow the misfit that a fit leaves beyond the noise
 TESTED_ORDER = 2  # up to which features are tested to have mean zero on the data
+LEAST_DOF = 5.0  # for comparing orders
 ROUNDING = 1e-14  # of theta0, relative to the values
 PATIENCE = 2  # orders without improvement after which higher ones are not tried
 # How the prior standard deviation of a weight falls with the degree of its feature: jumps, kinks,
@@ -127,8 +129,9 @@ class Regression:
 
     def _orders(self, features: Features, data: Dataset) -> list[int]:
         most = min(data.n // 2, MOST_FEATURES)
-        if self.order == "auto":
-            return features.orders(most) or [1]
+        if self.order == "auto":  # no higher than the tails allow
+            orders = features.orders(most) or [1]
+            return [order for order in orders if not features.trouble(data, order)] or orders[:1]
         if features.size(self.order) > data.n - 2:
             raise InputError(
                 f"order {self.order} has {features.size(self.order)} features for {data.n} "
@@ -161,6 +164,7 @@ class _Candidate:
     fit: LinearPosterior
     variance: Array  # of theta0, (k,)
     dof: float
+    far: bool  # from the plain average: its features are not of mean zero where the points are
 
     @property
     def error(self) -> float:
@@ -169,8 +173,11 @@ class _Candidate:
 
     @property
     def spread(self) -> float:
-        """Standard deviation of theta0, geometric mean over the outputs."""
-        return float(np.exp(np.mean(np.log(np.sqrt(self.variance)))))
+        """Half width of an interval for theta0, geometric mean over the outputs."""
+        if self.far:
+            return np.inf
+        half = float(stdtrit(max(self.dof, LEAST_DOF), 0.975))
+        return half * float(np.exp(np.mean(np.log(np.sqrt(self.variance)))))
 
 
 def _candidates(
@@ -183,7 +190,11 @@ def _candidates(
         tried = []
         for name, law in decays.items():
             fit = factored.posterior(len(degree), law(degree))
-            tried.append(_Candidate(order, name, fit, *_variance(fit, factored, data)))
+            variance, dof = _variance(fit, factored, data)
+            far = data.sampled and bool(
+                np.any(far_from_average(fit.theta0, factored.y, factored.root**2, data.groups) > 1)
+            )
+            tried.append(_Candidate(order, name, fit, variance, dof, far))
         found.append(min(tried, key=lambda each: each.spread))
         progress(len(found), len(degrees), found[-1].error)
         best = min(range(len(found)), key=lambda i: found[i].spread)
