@@ -69,7 +69,7 @@ def integrate(
         n = len(measure.x)
     if rtol is not None:
         _check_tolerance(rtol, max_n, measure)
-        n = min(200, max_n) if n is None else n
+        n = _first_round(design or getattr(method, "design", None), max_n) if n is None else n
     if n is None:
         raise InputError(
             "n is missing; say how many evaluations of f to make, e.g. n=1000, or pass rtol=."
@@ -79,6 +79,10 @@ def integrate(
     _check_seed(seed)
     _check_folds(folds)
     method = Choose() if method is None else _check_method(method)
+    if folds and isinstance(method, Choose):
+        method = replace(method, folds=int(folds))
+    if rtol is not None and n > max_n:
+        raise InputError(f"n is {n} but max_n is {max_n}; begin with fewer points or allow more.")
     design = getattr(method, "design", IID()) if design is None else design
     if not isinstance(design, Design):
         raise InputError(f"design is {design!r}; pass a design such as sq.designs.Sobol().")
@@ -136,6 +140,8 @@ def estimate(
     _check_folds(folds)
     known = None if measure is None else as_measure(measure)
     method = Choose() if method is None else _check_method(method)
+    if folds and isinstance(method, Choose):
+        method = replace(method, folds=int(folds))
     return _estimate(data, known, method, folds, seed, progress or no_progress, None)
 
 
@@ -150,11 +156,15 @@ def _estimate(
 ) -> Estimate:
     if measure is not None:
         data = _complete(data, measure)
+    used = np.flatnonzero(data.effective_weights > 0)
+    if 2 <= len(used) < data.n:  # points without weight say nothing
+        data = data.take(used)
     seed = int(seed)
     est = method.estimate(data, measure, seed=seed, progress=progress, start=start)
     est = beside_average(est, data)
     average = isinstance(method, MonteCarlo | QuasiMonteCarlo)  # no fit to check
-    if not folds or average or est.check is not None or est.status.code == "constant":
+    final = est.check is not None or est.status.code in ("constant", "not_finite")
+    if not folds or average or final:
         return est
     check = cross_fit(method, data, measure, est, folds=folds, seed=seed, progress=progress)
     return checked(est, check)
@@ -199,6 +209,8 @@ def _evaluate(f: Callable[[Any], Any], x: Array, vectorized: bool) -> Array:
     if not callable(f):
         raise InputError(f"f is {type(f).__name__}; pass a function of a batch of points (n, d).")
     values = f(x) if vectorized else [f(point) for point in x]
+    if np.iscomplexobj(values):
+        raise InputError("f returned complex values; integrate its real and imaginary parts.")
     array = np.asarray(values, dtype=np.float64)
     if array.ndim not in (1, 2) or len(array) != len(x):
         raise InputError(
@@ -227,6 +239,14 @@ def _check_folds(folds: int) -> None:
         or folds < 0
     ):
         raise InputError(f"folds is {folds!r}; give an integer of at least 2, or 0 for no check.")
+
+
+def _first_round(design: Any, max_n: int) -> int:
+    """About 200 points: a number of chains, or a power of two for each replicate."""
+    chains, replicates = getattr(design, "chains", 1), getattr(design, "replicates", 0)
+    if replicates:
+        return min(replicates * 16, max_n)
+    return min(chains * -(-200 // chains), max_n)
 
 
 def _check_tolerance(rtol: float, max_n: int, measure: Measure) -> None:

@@ -49,12 +49,12 @@ def until(
         estimate = fit(data, estimate)
         sample = Sample(
             x=data.x,
-            notes=tuple(note for each in rounds for note in each.notes),
+            notes=rounds[-1].notes,  # the first rounds are too short to judge chains by
             stats=rounds[-1].stats,
         )
         target = rtol * np.abs(np.atleast_1d(estimate.mean))
         excess = float(np.max(np.atleast_1d(estimate.std) / np.maximum(target, 1e-300)))
-        if excess <= 1:
+        if excess <= 1 or not np.isfinite(excess):
             return estimate, sample
         growth = np.clip(excess, LEAST_GROWTH, LARGEST_GROWTH)
         if nested:  # sequences are even at powers of two
@@ -78,7 +78,8 @@ class _Known:
 
     def __call__(self, x: Array) -> Array:
         keys = [row.tobytes() for row in x]
-        new = [i for i, key in enumerate(keys) if key not in self.values]
+        first = {key: i for i, key in reversed(list(enumerate(keys)))}  # chains repeat points
+        new = sorted(i for key, i in first.items() if key not in self.values)
         if new:
             try:
                 fx = self.evaluate(x[new])

@@ -25,6 +25,8 @@ def no_progress(step: int, total: int, loss: float) -> None:
 def as_finite(name: str, values: Any, ndim: tuple[int, ...] = (1, 2)) -> Array:
     """`values` (array, list or data frame) as float64, refused if not numeric or not finite."""
     try:
+        if np.iscomplexobj(values):
+            raise TypeError
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise InputError(

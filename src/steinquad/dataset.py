@@ -12,6 +12,8 @@ from steinquad.support import Support
 
 __all__ = ["Dataset"]
 
+SMALLEST_SPREAD, LARGEST_SPREAD = 1e-60, 1e60  # of f: fourth powers are formed
+
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
@@ -73,6 +75,13 @@ class Dataset:
             raise InputError(
                 f"fx has shape {values.shape} but x has {n} points; "
                 f"pass values of shape ({n},) or ({n}, k)."
+            )
+        spread = np.ptp(values.reshape(n, -1), axis=0)
+        extreme = spread[(spread > 0) & ((spread < SMALLEST_SPREAD) | (spread > LARGEST_SPREAD))]
+        if len(extreme):
+            raise InputError(
+                f"fx varies by {extreme[0]:.1e}, whose powers float64 cannot hold; "
+                "multiply f by a constant and divide the answer by it."
             )
         names = _column_names(x, dim) if names is None else tuple(names)
         box = None if support is None else Support.parse(support, dim, names)

@@ -140,13 +140,10 @@ class Estimate:
         if not isinstance(self.mean, float):
             plain["covariance"] = self.covariance.tolist()
         if self.check is not None:
-            plain["check"] = {
-                name: _plain(value) if value is not None else None
-                for name, value in vars(self.check).items()
-            }
+            plain["check"] = _plain(vars(self.check))
         if self.candidates:
-            plain["candidates"] = [dict(row) for row in self.candidates]
-        return plain | {"stats": {key: _plain(value) for key, value in self.stats.items()}}
+            plain["candidates"] = _plain(self.candidates)
+        return plain | {"stats": _plain(self.stats)}
 
     def plot(self, **kwargs: Any) -> Any:
         """Values against predictions, posterior of the integral, loss; see `plotting.diagnose`."""
@@ -160,7 +157,8 @@ class Estimate:
         lines = [f"{self.method}, n = {self.n}"]
         for j, (m, s) in enumerate(zip(means, stds, strict=True)):
             label = f"  E[f{j}]" if len(means) > 1 else "  E[f]"
-            digits = 6 if s == 0 or m == 0 else int(np.clip(np.log10(abs(m) / s) + 3, 3, 15))
+            plain = s == 0 or m == 0 or not np.isfinite(m / s)
+            digits = 6 if plain else int(np.clip(np.log10(abs(m) / s) + 3, 3, 15))
             lines.append(
                 f"{label} = {m:.{digits}g} +- {s:.2g}   "
                 f"95 %: [{low[j]:.{digits}g}, {high[j]:.{digits}g}]"
@@ -174,4 +172,9 @@ class Estimate:
 
 
 def _plain(value: Any) -> Any:
+    """NumPy values as Python's, in whatever they are wrapped."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
     return value.tolist() if isinstance(value, np.ndarray | np.generic) else value

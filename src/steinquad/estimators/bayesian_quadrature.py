@@ -63,6 +63,7 @@ class BayesianQuadrature:
     memory_limit: float = 6.0
     name: str = "BQ"
     dear: ClassVar[bool] = True  # to fit; Choose tries cheaper methods first
+    warm_folds: ClassVar[bool] = True  # a few hyperparameters are all that a start tells
 
     def __post_init__(self) -> None:
         if not isinstance(self.kernel, Kernel):

@@ -30,6 +30,7 @@ __all__ = ["Choose"]
 
 FEWEST_RANKED = 8  # points for which a hold-out makes sense
 MOST_RANKED = 3000  # points in the fits that rank, and in the hold-out that judges them
+LARGE_FOR_DEAR = 2000  # points from which on a dear method is checked with two folds
 WELL_ENOUGH = 1e-4  # share of the spread of f below which no dearer method is tried
 CONTENDER = 3.0  # factor behind the winner beyond which a method is not tried again on more data
 
@@ -71,6 +72,8 @@ class Choose:
         for method in self.methods:
             if not isinstance(method, Method):
                 raise InputError(f"methods has {method!r}; give method objects such as sq.BSN().")
+        if isinstance(self.folds, bool) or not isinstance(self.folds, int) or self.folds < 2:
+            raise InputError(f"folds is {self.folds!r}; give an integer of at least 2.")
         names = [method.name for method in self.methods]
         double = next((name for name in names if names.count(name) > 1), None)
         if double:
@@ -104,10 +107,14 @@ class Choose:
         estimate = self._checked(full, best, data, measure, seed, progress)
         estimate = _with_doubts(estimate, able, best)
         rows = tuple(trial.row(chosen=trial is best, n=data.n) for trial in trials)
-        dropped = {
-            trial.method.name: trial for trial in trials if trial.error > CONTENDER * best.error
+        behind = {
+            trial.method.name
+            for trial in trials
+            if np.isfinite(trial.error) and trial.error > CONTENDER * best.error
         }
-        state = _State({method.name: full}, frozenset(dropped))
+        if isinstance(before, _State):
+            behind |= before.dropped
+        state = _State({method.name: full}, frozenset(behind))
         return replace(
             estimate, method=f"{self.name}: {full.method}", candidates=rows, _state=state
         )
@@ -130,6 +137,8 @@ class Choose:
                 note = "far behind on fewer points"
             if note is None and getattr(method, "dear", False) and best < WELL_ENOUGH:
                 note = "a cheaper method leaves less than 1e-4 of the spread of f"
+            if note is None and data.n < FEWEST_RANKED and np.isfinite(best):
+                note = "too few points to rank"
             if note is not None:
                 trials.append(_Trial(method, note=note))
             else:
@@ -148,7 +157,9 @@ class Choose:
         """The full fit with the cross-fitted check and the wider std of the two."""
         if data.n < FEWEST_RANKED or not data.sampled or full.status.code == "constant":
             return full
-        folds = getattr(best.method, "folds", min(self.folds, data.n // 2))
+        dear = getattr(best.method, "dear", False)
+        most = 2 if dear and data.n > LARGE_FOR_DEAR else min(self.folds, data.n // 2)
+        folds = getattr(best.method, "folds", most)
         check = cross_fit(
             getattr(best.method, "light", best.method),
             data,
@@ -157,7 +168,7 @@ class Choose:
             folds=folds,
             seed=seed,
             progress=progress,
-            start=None if folds == 2 else full,
+            start=full if getattr(best.method, "warm_folds", False) else None,
             first=best.values if folds == 2 else None,
         )
         return checked(widened(full, check), check)
@@ -219,18 +230,20 @@ def _trial(
     judge = test if whole else test[_spaced(len(test), MOST_RANKED)]
     try:
         fit = light.estimate(data.take(rows), measure, seed=seed, progress=progress)
-    except InputError as error:  # fewer points than it needs
+    except (InputError, np.linalg.LinAlgError) as error:  # fewer points than it needs
         return _Trial(method, note=str(error))
+    if fit.predictor is None:
+        return _Trial(method, note=fit.status.message)
     fit = beside_average(fit, data.take(rows))
     held = data.take(judge)
     values = held_out(fit, held)
     w = held.effective_weights / held.effective_weights.sum()
-    spread = np.sqrt(w @ (held.fx - w @ held.fx) ** 2)
+    spread = data.fx.std(axis=0)  # of all of the data: a half of few events may not vary
     # Around theta0, not around their own average: an offset of the model is an error too.
     assert fit._model_mean is not None
     rms = np.sqrt(w @ (values - fit._model_mean) ** 2)
     varying = spread > 0
-    if not varying.any() or not np.isfinite(rms).all():
+    if not np.isfinite(rms).all():
         return _Trial(method, note="no finite held-out error")
     error = float(np.exp(np.mean(np.log(np.maximum(rms[varying] / spread[varying], 1e-300)))))
     return _Trial(method, fit, error, values if whole else None)

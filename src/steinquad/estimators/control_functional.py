@@ -53,6 +53,7 @@ class ControlFunctional:
     memory_limit: float = 6.0
     name: str = "CF"
     dear: ClassVar[bool] = True  # to fit; Choose tries cheaper methods first
+    warm_folds: ClassVar[bool] = True  # a few hyperparameters are all that a start tells
 
     def __post_init__(self) -> None:
         if not isinstance(self.kernel, RadialKernel):

@@ -20,6 +20,7 @@ from steinquad.standard_error import far_from_average, standard_error
 
 __all__ = ["beside_average", "checked", "cross_fit", "held_out", "parts", "widened"]
 
+ROUNDING = 1e-14  # of an estimate, relative to the largest value
 OWN_SHARE = 10.0  # of the cross-fitted std up to which a wider one is heeded
 TOO_FAR = 3.0  # standard errors between the two opinions that make an estimate suspect
 
@@ -32,14 +33,16 @@ def parts(data: Dataset, folds: int, seed: int) -> list[np.ndarray]:
         order = np.random.default_rng(seed).permutation(data.n)
         return [np.sort(part) for part in np.array_split(order, folds)]
     labels = np.unique(data.groups)
-    if len(labels) < folds:
+    whole = [np.flatnonzero(np.isin(data.groups, p)) for p in np.array_split(labels, folds)]
+    if min(len(part) for part in whole) < data.n / (2 * folds):  # too few groups, or unequal ones
         return np.array_split(np.arange(data.n), folds)
-    return [np.flatnonzero(np.isin(data.groups, part)) for part in np.array_split(labels, folds)]
+    return whole
 
 
 def held_out(fit: Estimate, data: Dataset) -> Array:
     """`theta0 + f - g` at points that the fit has not seen, (n, k)."""
-    assert fit.predictor is not None and fit._model_mean is not None
+    if fit.predictor is None or fit._model_mean is None:
+        raise InputError(f"{fit.method} has no model to check ({fit.status.message}).")
     prediction, _ = fit.predictor(data.x, data.score, False)
     return fit._model_mean + data.fx - prediction
 
@@ -86,8 +89,11 @@ def cross_fit(
     w = weights / weights.sum()
     mean = w @ values
     std, dof = standard_error(values, weights, data.groups)
+    std = np.maximum(std, ROUNDING * np.max(np.abs(data.fx), axis=0) * np.any(std > 0))
+    std[np.ptp(data.fx, axis=0) == 0] = 0.0
     gap = np.abs(mean - np.atleast_1d(estimate.mean))
     distance = np.divide(gap, std, out=np.where(gap > 0, np.inf, 0.0), where=std > 0)
+    distance[np.ptp(data.fx, axis=0) == 0] = 0.0
     residual = np.sqrt(w @ (values - mean) ** 2)
     scalar = isinstance(estimate.mean, float)
     return Check(

@@ -82,8 +82,8 @@ def estimate_by_process(
     every output has a process of its own.
 
     Args:
-        data: points, values and noise. Those of weight zero are left out; other weights are
-            ignored, because conditioning on values needs none.
+        data: points, values and noise; weights are ignored, because conditioning on values
+            needs none.
         frame_of: the method's frame for such data, and what is wrong with them, if anything.
         name: of the method.
         criterion: by which hyperparameters are found in the end.
@@ -92,20 +92,6 @@ def estimate_by_process(
         progress: called after every step.
         start: an earlier estimate whose hyperparameters to begin with, if it fits.
     """
-    kept = data.effective_weights > 0
-    if not kept.all():
-        used = data.take(np.flatnonzero(kept))
-        part = estimate_by_process(
-            used,
-            frame_of,
-            name=name,
-            criterion=criterion,
-            fixed=fixed,
-            seed=seed,
-            progress=progress,
-            start=start,
-        )
-        return _extended(part, data, kept)
     if constant_outputs(data).all():
         return constant_estimate(data, name)
     frame, suspicion = frame_of(data)
@@ -223,17 +209,6 @@ def _first(start: Estimate | None, count: int, dim: int) -> list[Hyperparameters
     if not isinstance(state, list) or len(state) != count:
         return [None] * count
     return [hyper if len(hyper.log_lengthscales) == dim else None for hyper in state]
-
-
-def _extended(estimate: Estimate, data: Dataset, kept: np.ndarray) -> Estimate:
-    """An estimate from some of the data with fitted values at all of them."""
-    fitted = np.full_like(data.fx, np.nan)
-    if estimate.fitted is not None:
-        fitted[kept] = estimate.fitted
-    if estimate.predictor is not None:
-        score = None if data.score is None else data.score[~kept]
-        fitted[~kept], _ = estimate.predictor(data.x[~kept], score, False)
-    return replace(estimate, n=data.n, values=data.fx, fitted=fitted)
 
 
 def _failed(data: Dataset, name: str, reason: str) -> Estimate:

@@ -23,6 +23,7 @@ from steinquad.stein.flux import mean_zero_violation
 __all__ = ["Regression"]
 
 MOST_FEATURES = 1000
+MOST_MEMORY = 2.0**30  # bytes of the values of the features; three more such arrays are needed
 NOISE_ROUNDS = 2  # in which the weights follow the misfit that a fit leaves beyond the noise
 TESTED_ORDER = 2  # up to which features are tested to have mean zero on the data
 LEAST_DOF = 5.0  # for comparing orders
@@ -62,8 +63,9 @@ class Regression:
     def obstacle(self, data: Dataset, measure: Measure | None) -> str | None:
         """Why it cannot be used on such data, or None."""
         reason = self.features.obstacle(data, measure)
-        if reason is None and data.n < 4:
-            reason = f"x has {data.n} points; {self.name} needs at least 4."
+        used = int(np.sum(data.effective_weights > 0))
+        if reason is None and used < 4:
+            reason = f"x has {used} points of positive weight; {self.name} needs at least 4."
         return reason
 
     def estimate(
@@ -128,15 +130,16 @@ class Regression:
         )
 
     def _orders(self, features: Features, data: Dataset) -> list[int]:
-        most = min(data.n // 2, MOST_FEATURES)
+        most = min(data.n // 2, MOST_FEATURES, max(int(MOST_MEMORY / (8 * data.n)), 1))
+        lowest = 1 if self.order == "auto" else self.order
+        if features.size(lowest) > data.n - 2:
+            raise InputError(
+                f"order {lowest} has {features.size(lowest)} features for {data.n} points; "
+                "choose a lower order, add points, or use sq.BSN()."
+            )
         if self.order == "auto":  # no higher than the tails allow
             orders = features.orders(most) or [1]
             return [order for order in orders if not features.trouble(data, order)] or orders[:1]
-        if features.size(self.order) > data.n - 2:
-            raise InputError(
-                f"order {self.order} has {features.size(self.order)} features for {data.n} "
-                "points; choose a lower order or 'auto'."
-            )
         return [self.order]
 
 

@@ -10,6 +10,8 @@ from steinquad._types import Array
 
 __all__ = ["Affine"]
 
+FLOOR = 1e-12  # added to the correlations, for coordinates that are nearly the same
+
 
 @dataclass(frozen=True)
 class Affine:
@@ -42,11 +44,12 @@ class Affine:
         w = weights / weights.sum()
         shift = w @ x
         centered = x - shift
-        if kind == "whiten":
-            covariance = centered.T @ (w[:, None] * centered)
-            floor = 1e-12 * np.diag(covariance).mean()
-            matrix = scipy.linalg.cholesky(covariance + floor * np.eye(dim), lower=True)
-            inverse = scipy.linalg.solve_triangular(matrix, np.eye(dim), lower=True)
-            return cls(shift, matrix, inverse)
         scale = np.sqrt(w @ centered**2)
+        if kind == "whiten":
+            # Of the correlations: coordinates may differ in scale by many orders.
+            unit = centered / scale
+            correlation = unit.T @ (w[:, None] * unit) + FLOOR * np.eye(dim)
+            factor = scipy.linalg.cholesky(correlation, lower=True)
+            inverse = scipy.linalg.solve_triangular(factor, np.eye(dim), lower=True)
+            return cls(shift, scale[:, None] * factor, inverse / scale)
         return cls(shift, np.diag(scale), np.diag(1.0 / scale))

@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 SMALL, LARGE = 400, 1200  # points on which hyperparameters are found, and found again
-SMALL_STEPS, LARGE_STEPS = 60, 10
+SMALL_STEPS, WARM_STEPS, LARGE_STEPS = 60, 15, 10
 BLOCK = 512  # columns of the covariance that are formed at a time
 LENGTHSCALES = (2e-2, 5e1)
 NUGGETS = (1e-11, 1e1)
@@ -482,19 +482,21 @@ def optimize(
         criterion: of the larger subset; where the amplitude is not free it is the likelihood.
         seed: of the subsets.
         progress: called after every step.
-        start: where to begin; the small subset is then left out.
+        start: where to begin; the small subset then takes one short search.
     """
     if not data.bounds:
         return Optimum(data.unpack(np.zeros(0)), 0, 0.0)
-    stages = [] if start is None else [(LARGE, LARGE_STEPS, [data.pack(start)])]
-    if start is None:
+    stages: list[tuple[int, int, list[Array]]] = []
+    if start is not None:  # near enough for one short search
+        stages.append((SMALL, WARM_STEPS, [data.pack(start)]))
+    else:
         guesses = [
             Hyperparameters(np.full(data.dim, np.log(scale)), nugget, np.ones(data.y.shape[1]))
             for scale, nugget in STARTS
         ]
         stages.append((SMALL, SMALL_STEPS, [data.pack(guess) for guess in guesses]))
-        if data.n > SMALL or criterion == "leave_one_out":
-            stages.append((LARGE, LARGE_STEPS, []))
+    if data.n > SMALL or criterion == "leave_one_out":
+        stages.append((LARGE, LARGE_STEPS, []))
     likelihood = negative_log_likelihood
     scalable = data.noise is None and data.amplitude is None
     loss = left_out_loss if criterion == "leave_one_out" and scalable else likelihood

@@ -68,7 +68,7 @@ class Features(ABC):
         return None
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def index_set(dim: int, order: int) -> np.ndarray:
     """Multi-indices of degree 1 to `order`, (size, dim), nested in the order.
 

@@ -111,8 +111,10 @@ def heavy_tail(z: Array, score: Array) -> float | None:
         return None
     radius, pull = np.abs(z), -z * score
     inner, outer = np.quantile(radius, [0.9, 0.99])
-    near = np.abs(np.log(radius / inner)) < 0.1
+    near = np.abs(radius - inner) < 0.1 * inner
     far = radius >= outer
+    if not np.median(radius[far]) > inner > 0:
+        return None
     low, high = np.median(pull[near]), np.median(pull[far])
     if low <= 0 or high <= 0:
         return None
