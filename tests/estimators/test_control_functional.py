@@ -55,7 +55,7 @@ def test_is_close_within_the_stated_std(kernel, lengthscales):
     method = ControlFunctional(kernel=kernel, lengthscales=lengthscales)
     est = sq.integrate(smooth, normal(2), n=200, method=method, seed=1)
     assert abs(est.mean - 2 * np.exp(-0.5)) < min(5 * est.std, 0.01)
-    assert est.status.code in ("converged", "max_steps") and est.dof == np.inf
+    assert est.status.code in ("converged", "max_steps")
 
 
 @pytest.mark.parametrize("d", [1, 5])
@@ -130,7 +130,7 @@ def test_noise_and_weights_of_zero():
     rest = sq.estimate(
         sq.Dataset(data.x[50:], noisy[50:], data.score[50:]), method=ControlFunctional()
     )
-    assert est.mean == rest.mean and est.fitted.shape == (150, 1)
+    assert est.mean == rest.mean and est.fitted.shape == (100, 1)
 
 
 def test_obstacles_are_what_estimate_raises():

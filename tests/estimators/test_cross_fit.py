@@ -58,7 +58,7 @@ class Overfitted:
 
 def test_a_wrong_but_confident_method_is_suspect():
     est = sq.integrate(rough, normal(2), n=400, method=Overfitted(), folds=4)
-    assert est.status.code == "suspect" and "cross-fitted" in est.status.message
+    assert est.status.code == "suspect" and est.check.distance > 3
     assert abs(est.check.mean - TRUTH) < 5 * est.check.std
     sound = sq.integrate(rough, normal(2), n=400, method=sq.Polynomial(order=3), folds=4)
     assert sound.status.code == "converged" and sound.check.distance < 3
