@@ -75,6 +75,7 @@ def test_replicates_are_continued_not_redrawn():
     assert whole.mean == est.mean and whole.std == est.std
 
 
+@pytest.mark.slow
 def test_a_network_starts_where_the_last_one_ended():
     steps = []
     for rtol in (None, 1e-9):

@@ -64,6 +64,7 @@ def test_never_worse_than_monte_carlo_on_pure_noise():
     assert np.sqrt(np.mean(np.square(chosen))) < 1.15 * np.sqrt(np.mean(np.square(plain)))
 
 
+@pytest.mark.slow
 def test_intervals_cover():
     """40 seeds at n = 150: a 95 % interval misses at most 7 times (chance below 1e-3)."""
     truth = 2 / np.sqrt(3) - np.sqrt(2 / np.pi)
