@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: run test test-all check bench bench-paper bench-default bench-methods bench-scaling clean
+.PHONY: run test test-all check bench bench-paper bench-methods bench-scaling bench-speed bench-calibration clean
 
 run: $(READY)
 	$(BIN)/steinquad demo --figure demo.png
@@ -21,17 +21,24 @@ check: $(READY)
 	$(BIN)/pyright
 
 # Hours in all; each can be stopped and goes on where it was. See benchmarks/README.md.
-bench: bench-scaling bench-default bench-methods bench-paper
+bench: bench-scaling bench-speed bench-calibration bench-methods bench-paper
 
 bench-paper: $(READY)
 	$(BIN)/python benchmarks/genz_table.py --max-steps 2000
 
-bench-default: $(READY)
-	$(BIN)/python benchmarks/default_bsn.py
-
 bench-methods: $(READY)
 	$(BIN)/python benchmarks/methods.py
 	$(BIN)/python benchmarks/default_method.py
+
+bench-speed: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[bench]"
+	$(BIN)/python benchmarks/speed.py
+	$(BIN)/python benchmarks/trainers.py
+	$(BIN)/python benchmarks/growth.py
+	$(BIN)/python benchmarks/step_cost.py
+
+bench-calibration: $(READY)
+	$(BIN)/python benchmarks/calibration.py
 
 bench-scaling: $(READY)
 	$(BIN)/python benchmarks/scaling.py

@@ -57,9 +57,7 @@ def measure_step(n: int, d: int, depth: int) -> dict[str, Any]:
     affine = Affine.fit(x, "diagonal", np.ones(n))
     inputs, frame = stein_inputs(Points(x, -x), Constant(), affine)
     data = TrainingSet.build(inputs, frame, y, np.ones(n))
-    field = MLP.initialize(
-        jax.random.key(0), dim=d, outputs=1, width=WIDTH, depth=depth, activation="celu"
-    )
+    field = MLP.initialize(0, dim=d, outputs=1, width=WIDTH, depth=depth, activation="celu")
     network = SteinNetwork(jnp.zeros(1), field)
     vector, penalty = flatten(network), Penalty(1e-6, theta0=False)
 

@@ -36,13 +36,13 @@ def turbine(point: np.ndarray) -> tuple[float, float]:
 
 
 def main() -> None:
-    method = sq.BSN(width=16, optimizer=sq.LBFGS(max_steps=200))
+    method = sq.BSN(width=8, activation="tanh", folds=2)
     answer = sq.integrate(turbine, INPUTS, n=500, method=method, vectorized=False)
     plain = sq.integrate(turbine, INPUTS, n=500, method=sq.MonteCarlo(), vectorized=False)
     low, high = answer.interval(0.95)
     for j, name in enumerate(("mean power, MW", "mean thrust, kN")):
         print(f"{name:16}{answer.mean[j]:8.3f}   95 %: [{low[j]:.3f}, {high[j]:.3f}]", end="")
-        print(f"   std {answer.std[j]:.4f} (Monte Carlo: {plain.std[j]:.4f})")
+        print(f"   std {answer.std[j]:.1e} (Monte Carlo: {plain.std[j]:.1e})")
     print(f"covariance of the two:\n{answer.covariance}")
 
 

@@ -31,9 +31,9 @@ def main() -> None:
     chance = 1 / (1 + np.exp(-x @ [1.0, 0.5, 0.5]))  # of label 1 for a new case
     data = sq.Dataset(x, chance, score)
     print("Chance of label 1 for a new case, averaged over 500 draws of the posterior:")
-    for method in (sq.MonteCarlo(), sq.BSN(width=16, optimizer=sq.LBFGS(max_steps=200))):
+    for method in (sq.MonteCarlo(), sq.BSN(width=8, activation="tanh", folds=2)):
         answer = sq.estimate(data, method=method)
-        print(f"{method.name:10} {answer.mean:.5f} +- {answer.std:.5f}")
+        print(f"{method.name:10} {answer.mean:.6f} +- {answer.std:.1e}")
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ def main() -> None:
     truth = 2 * (digamma((DOF + 1) / 2) - digamma(DOF / 2))
     print(f"truth     {truth:.5f}")
     for multiplier in (sq.multipliers.Constant(), Growing()):
-        method = sq.BSN(width=16, multiplier=multiplier, optimizer=sq.LBFGS(max_steps=200))
+        method = sq.BSN(width=8, activation="tanh", folds=2, multiplier=multiplier)
         answer = sq.integrate(integrand, measure, n=500, method=method)
         error, name = answer.mean - truth, type(multiplier).__name__
         print(f"{name:9} {answer.mean:.5f} +- {answer.std:.5f}   error {error:+.5f}")

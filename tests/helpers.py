@@ -1,7 +1,9 @@
 """What several test modules share: closeness, 64-bit JAX, random networks and data."""
 
+from dataclasses import dataclass
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -10,7 +12,7 @@ import pytest
 from steinquad.measures.affine import Affine
 from steinquad.networks.mlp import MLP
 from steinquad.networks.stein_network import SteinNetwork
-from steinquad.stein.inputs import stein_inputs
+from steinquad.stein.inputs import Frame, SteinInputs, stein_inputs
 from steinquad.stein.multipliers import Constant, Points
 from steinquad.training.objective import TrainingSet
 
@@ -53,6 +55,31 @@ def random_network(
         biases.append(jnp.asarray(rng.uniform(-1, 1, rows) / np.sqrt(fan_in)))
     field = MLP(tuple(weights), tuple(biases), activation)
     return SteinNetwork(jnp.asarray(np.linspace(0.3, 0.9, outputs)), field)
+
+
+@dataclass(frozen=True, eq=False)
+class FrozenLayer:
+    """Constants, compared by identity."""
+
+    weights: np.ndarray  # (h, d)
+    biases: np.ndarray  # (h,)
+
+
+class FrozenNetwork(eqx.Module):
+    """A Stein network of one layer that is linear in its weights: theta0 and the last layer."""
+
+    theta0: jax.Array
+    weights: jax.Array  # (k, d, h)
+    biases: jax.Array  # (k, d)
+    hidden: FrozenLayer = eqx.field(static=True)
+
+    @property
+    def field(self) -> MLP:
+        first, bias = jnp.asarray(self.hidden.weights), jnp.asarray(self.hidden.biases)
+        return MLP((first, self.weights), (bias, self.biases), "tanh")
+
+    def __call__(self, inputs: SteinInputs, frame: Frame) -> jax.Array:
+        return SteinNetwork(self.theta0, self.field)(inputs, frame)
 
 
 def normal_data(

@@ -79,7 +79,7 @@ def test_replicates_are_continued_not_redrawn():
 def test_a_network_starts_where_the_last_one_ended():
     steps = []
     for rtol in (None, 1e-9):
-        method = sq.BSN(width=8, members=1, optimizer=sq.LBFGS(max_steps=400))
+        method = sq.BSN(folds=2, optimizer=sq.GaussNewton(max_steps=40))
         options = {"n": 300} if rtol is None else {"n": 150, "rtol": rtol, "max_n": 300}
         est = sq.integrate(rough, normal(1), method=method, **options)
         assert est.n == 300

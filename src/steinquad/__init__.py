@@ -21,6 +21,7 @@ from steinquad.measures import Draws, LogDensity, Product, Truncated
 from steinquad.stein import multipliers
 from steinquad.stein.features import Features
 from steinquad.support import Support
+from steinquad.training.gauss_newton import GaussNewton
 from steinquad.training.lbfgs import LBFGS
 
 __version__ = "0.1.0"
@@ -36,6 +37,7 @@ __all__ = [
     "Draws",
     "Estimate",
     "Features",
+    "GaussNewton",
     "InputError",
     "LogDensity",
     "MonteCarlo",

@@ -14,8 +14,10 @@ from steinquad.designs import IID, Design, Sample
 from steinquad.errors import InputError
 from steinquad.estimate import Estimate, Status
 from steinquad.estimators.base import Method
+from steinquad.estimators.bsn import BSN
 from steinquad.estimators.choose import Choose
-from steinquad.estimators.cross_fit import beside_average, checked, cross_fit, widened
+from steinquad.estimators.cross_fit import checked, cross_fit, widened
+from steinquad.estimators.doubts import beside_average, well_informed
 from steinquad.estimators.monte_carlo import MonteCarlo
 from steinquad.estimators.quasi_monte_carlo import QuasiMonteCarlo
 from steinquad.measures import Draws, Measure, as_measure
@@ -79,8 +81,7 @@ def integrate(
     _check_seed(seed)
     _check_folds(folds)
     method = Choose() if method is None else _check_method(method)
-    if folds and isinstance(method, Choose):
-        method = replace(method, folds=int(folds))
+    method = _with_folds(method, int(folds))
     if rtol is not None and n > max_n:
         raise InputError(f"n is {n} but max_n is {max_n}; begin with fewer points or allow more.")
     design = getattr(method, "design", IID()) if design is None else design
@@ -89,7 +90,7 @@ def integrate(
     report = progress or no_progress
 
     def fit(data: Dataset, start: Estimate | None) -> Estimate:
-        if rtol is None or isinstance(method, Choose):
+        if rtol is None or getattr(method, "checks_itself", False):
             return _estimate(data, measure, method, folds, seed, report, start)
         est = _estimate(data, measure, method, folds or 2, seed, report, start)
         return est if est.check is None else widened(est, est.check)
@@ -140,8 +141,7 @@ def estimate(
     _check_folds(folds)
     known = None if measure is None else as_measure(measure)
     method = Choose() if method is None else _check_method(method)
-    if folds and isinstance(method, Choose):
-        method = replace(method, folds=int(folds))
+    method = _with_folds(method, int(folds))
     return _estimate(data, known, method, folds, seed, progress or no_progress, None)
 
 
@@ -161,7 +161,7 @@ def _estimate(
         data = data.take(used)
     seed = int(seed)
     est = method.estimate(data, measure, seed=seed, progress=progress, start=start)
-    est = beside_average(est, data)
+    est = well_informed(beside_average(est, data), data)
     average = isinstance(method, MonteCarlo | QuasiMonteCarlo)  # no fit to check
     final = est.check is not None or est.status.code in ("constant", "not_finite")
     if not folds or average or final:
@@ -228,6 +228,13 @@ def _check_seed(seed: int) -> None:
 def _check_method(method: Any) -> Method:
     if not isinstance(method, Method):
         raise InputError(f"method is {method!r}; pass a method object such as sq.BSN().")
+    return method
+
+
+def _with_folds(method: Method, folds: int) -> Method:
+    """A method that cross-fits itself does so with as many folds as asked for."""
+    if folds and isinstance(method, Choose | BSN) and method.checks_itself:
+        return replace(method, folds=folds)
     return method
 
 

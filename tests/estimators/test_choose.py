@@ -35,7 +35,7 @@ def test_kinks_are_given_to_the_network():
     def f(x):
         return np.abs(x[:, 0] - 0.3) + np.abs(x[:, 1] + 0.2)
 
-    quick = sq.BSN(width=16, members=1, optimizer=sq.LBFGS(max_steps=800))
+    quick = sq.BSN(width=16, activation="celu", folds=2, optimizer=sq.GaussNewton(max_steps=60))
     est = sq.integrate(f, normal(2), n=600, method=sq.Choose([*CHEAP, quick]), seed=1)
     assert est.method == "Choose: BSN" and est.check.folds == 2
     truth = sum(

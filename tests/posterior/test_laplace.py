@@ -13,9 +13,8 @@ import steinquad.posterior.laplace as module
 import steinquad.training.objective as objective
 from steinquad._linalg import cholesky
 from steinquad.networks.stein_network import evaluate
-from steinquad.posterior.ggn import ggn, ggn_product
 from steinquad.posterior.laplace import laplace, output_noise
-from steinquad.posterior.leave_one_out import leave_one_out
+from steinquad.training.model import ggn_product, model
 from steinquad.training.objective import flatten, predict, theta0_entries, unflatten
 
 N = 40
@@ -87,12 +86,13 @@ def test_precisions_are_stationary(flat):
 def test_product_with_the_ggn_against_the_matrix(monkeypatch):
     """In several blocks with padding, two outputs, unequal noise; and the matrix in one block."""
     network, whole, _ = problem(5, 2)
-    noise = jnp.asarray([0.6, 1.4])
-    want = ggn(flatten(network), network, whole, noise)
+    noise = np.array([0.6, 1.4])
+    want = model(network, whole).gram(flatten(network), noise)[0]
     monkeypatch.setattr(objective, "BLOCK_CPU", 7)
     _, cut, _ = problem(5, 2)
     assert cut.blocks.weights.shape == (6, 7)
-    assert_close(ggn(flatten(network), network, cut, noise), want, rtol=1e-12)
+    found = model(network, cut).gram(flatten(network), noise)[0]
+    assert_close(np.asarray(found), want, rtol=1e-12)
     rng = np.random.default_rng(3)
     for direction in rng.normal(size=(3, len(want))):
         found = ggn_product(flatten(network), network, cut, noise, jnp.asarray(direction))
@@ -107,7 +107,6 @@ def test_matrix_free_bounds_hold_the_dense_variance(monkeypatch, flat, outputs):
     monkeypatch.setattr(module, "DENSE_LIMIT", 0)
     free = laplace(network, data, flat=flat)
     assert free.ggn is None and free.factor is None
-    assert leave_one_out(network, data, free, flat=flat) is None
     # the same precisions for both: those of the matrix-free road
     alpha, beta = free.precisions.alpha, free.precisions.beta
     theta0 = theta0_entries(network)
@@ -131,6 +130,10 @@ def test_matrix_free_depends_on_its_seed_only(monkeypatch):
     assert not np.array_equal(first.theta0_covariance, other.theta0_covariance)
 
 
+def noise_of(network, data):
+    return output_noise(model(network, data), flatten(network))
+
+
 def test_noise_follows_the_units_of_each_output():
     """The second output in units a hundred times smaller: the model and the data with it."""
     network, data, _ = problem(2, 2)
@@ -146,8 +149,8 @@ def test_noise_follows_the_units_of_each_output():
         ),
     )
     other = replace(data, blocks=replace(data.blocks, y=data.blocks.y * units))
-    before, _ = output_noise(network, data)
-    after, residual = output_noise(scaled, other)
+    before, _ = noise_of(network, data)
+    after, residual = noise_of(scaled, other)
     assert_close(after / after[0], before / before[0] * np.asarray(units), rtol=1e-12)
     assert np.mean(after**2) == pytest.approx(1.0, rel=1e-12)
     y = np.concatenate(np.asarray(other.blocks.y))
@@ -161,7 +164,7 @@ def test_one_output_or_an_exact_one_has_unit_noise():
     exact = predict(network, data)
     y = data.blocks.y.at[0, :, 0].set(jnp.asarray(exact[:, 0]))
     half = replace(data, blocks=replace(data.blocks, y=y))
-    noise, residual = output_noise(network, half)
+    noise, residual = noise_of(network, half)
     assert np.isfinite(noise).all() and residual > 0
 
 

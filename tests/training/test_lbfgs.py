@@ -11,7 +11,8 @@ from steinquad._types import no_progress
 from steinquad.training.lbfgs import LBFGS
 from steinquad.training.objective import Penalty, flatten, predict, value_and_gradient
 
-PENALTY = Penalty(5e-2, theta0=False)
+STRENGTH = 5e-2
+PENALTY = Penalty(STRENGTH, theta0=False)
 
 
 class Recorded:
@@ -26,6 +27,10 @@ def problem():
     return random_network(1, dim=1, outputs=2), normal_data(1, n=40, dim=1, outputs=2)
 
 
+def fit(optimizer, network, data, progress=no_progress, flat=True):
+    return optimizer.fit(network, data, flat=flat, progress=progress)
+
+
 def gradient(network, data) -> np.ndarray:
     return np.asarray(value_and_gradient(flatten(network), network, data, PENALTY)[1])
 
@@ -33,7 +38,7 @@ def gradient(network, data) -> np.ndarray:
 def test_runs_to_the_accuracy_of_float64():
     """The loss is flat to 1e-16 where the gradient is 1e-8 times its first size."""
     network, data = problem()
-    result = LBFGS(rtol=0.0).minimize(network, data, PENALTY, no_progress)
+    result = fit(LBFGS(penalty=STRENGTH, rtol=0.0), network, data)
     assert result.stop == "converged"
     assert result.reason == "no step lowers the loss in float64"
     first, last = (np.linalg.norm(gradient(net, data)) for net in (network, result.network))
@@ -52,7 +57,7 @@ def test_runs_to_the_accuracy_of_float64():
 def test_max_steps_is_reported():
     network, data = problem()
     calls = Recorded()
-    result = LBFGS(max_steps=7).minimize(network, data, PENALTY, calls)
+    result = fit(LBFGS(penalty=STRENGTH, max_steps=7), network, data, calls)
     assert (result.stop, result.reason) == ("max_steps", "reached 7 steps")
     assert len(result.losses) == 7
     assert [step for step, _, _ in calls.calls] == list(range(1, 8))
@@ -62,28 +67,26 @@ def test_max_steps_is_reported():
 
 def test_slow_progress_is_reported():
     network, data = problem()
-    optimizer = LBFGS(rtol=0.2, window=10)
-    result = optimizer.minimize(network, data, PENALTY, no_progress)
+    result = fit(LBFGS(penalty=STRENGTH, rtol=0.2, window=10), network, data)
     assert result.stop == "converged"
     assert "in 10 steps, less than rtol = 0.2" in result.reason
     fallen = 1 - result.losses[10:] / result.losses[:-10]
     assert fallen[-1] < 0.2 and np.all(fallen[:-1] >= 0.2)
 
 
-def test_training_goes_on_from_before():
+def test_a_proper_prior_penalizes_theta0_too():
+    """At the end the mean residual is balanced by the penalty, which a flat prior has not."""
     network, data = problem()
-    once = LBFGS(max_steps=5).minimize(network, data, PENALTY, no_progress)
-    calls = Recorded()
-    twice = LBFGS(max_steps=4).minimize(once.network, data, PENALTY, calls, before=once)
-    assert (twice.stop, twice.reason) == ("max_steps", "reached 9 steps")
-    assert np.array_equal(twice.losses[:5], once.losses) and len(twice.losses) == 9
-    assert twice.theta0.shape == (9, 2) and twice.evaluations > once.evaluations
-    assert [step for step, _, _ in calls.calls] == [6, 7, 8, 9]
+    result = fit(LBFGS(penalty=STRENGTH, rtol=0.0), network, data, flat=False)
+    left = predict(result.network, data) - np.asarray(data.blocks.y[0])
+    want = -STRENGTH * np.asarray(result.network.theta0)
+    np.testing.assert_allclose(left.mean(axis=0), want, atol=1e-7)
+    assert np.abs(want).min() > 1e-4
 
 
 def test_a_loss_that_is_not_finite_is_reported():
     network, data = problem()
     blocks = replace(data.blocks, y=data.blocks.y.at[0, 0, 0].set(jnp.inf))
     broken = replace(data, blocks=blocks)
-    result = LBFGS(max_steps=20).minimize(network, broken, PENALTY, no_progress)
+    result = fit(LBFGS(penalty=STRENGTH, max_steps=20), network, broken)
     assert result.stop == "not_finite" and "the loss is" in result.reason

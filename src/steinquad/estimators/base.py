@@ -19,7 +19,7 @@ class Method(Protocol):
     It may have more, each of which something else looks for: `obstacle(data, measure)`, the reason
     why it cannot be used on such data or None; `design`, where it wants its points; `dear`, True
     if `Choose` should try cheaper methods first; `light`, a cheaper version of itself for
-    ranking; `folds`, with how many `Choose` should check it; `warm_folds`, True if the
+    ranking; `checks_itself`, True if its answer is cross-fitted already; `warm_folds`, True if the
     fits of a cross-fit may start from that of all data, of which they must remember nothing.
     """
 

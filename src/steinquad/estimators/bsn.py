@@ -3,35 +3,32 @@
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
-from steinquad._types import Array, Progress
+from steinquad._types import Progress
 from steinquad.dataset import Dataset
 from steinquad.errors import InputError
-from steinquad.estimate import Estimate, Status
+from steinquad.estimate import Check, Estimate, Status
 from steinquad.estimators.base import constant_estimate, constant_outputs
+from steinquad.estimators.cross_fit import parts
+from steinquad.estimators.fold_answer import Answer, combine
+from steinquad.estimators.fold_networks import Member, Shape, Split, Trainer, splits
+from steinquad.estimators.outputs import Outputs
 from steinquad.estimators.standard_frame import Predictor, StandardFrame, score_obstacle
 from steinquad.measures.base import Measure
 from steinquad.networks.activations import ACTIVATIONS, ActivationName
-from steinquad.networks.mlp import MLP
-from steinquad.networks.stein_network import SteinNetwork
-from steinquad.posterior.laplace import Posterior, laplace
-from steinquad.posterior.leave_one_out import LeaveOneOut, leave_one_out
-from steinquad.standard_error import robust_standard_error
 from steinquad.stein.multipliers import Boundary, Constant, Multiplier, PaperBoundary
-from steinquad.training.lbfgs import LBFGS, TrainingResult
-from steinquad.training.objective import Penalty, flatten, predict
+from steinquad.training.gauss_newton import GaussNewton
+from steinquad.training.lbfgs import LBFGS
+from steinquad.training.objective import flatten, predict
+from steinquad.training.result import TrainingResult
 
 __all__ = ["BSN"]
 
-FIRST_PENALTY = 1e-6
-# Effective weights a datum above which a fit bends towards its data so much that theta0 needs the
-# correction and averaging networks pays.
-CROWDED = 0.2
-MEMBER_STRIDE = 1_000_003  # between the seeds of members
-EVIDENCE_ROUNDS = (0.125, 0.3, 1.0)  # shares of the steps after which it is found anew
+HUGE = 50_000  # points from which on two folds do
+FEWEST_FOLDED = 12  # points from which on some are held out
+RACED = ("tanh", "celu")
+PILOT_STEPS = 30  # of the fit that says how much a network misses beyond the known noise
 LARGEST_GAP = 0.05  # relative width of the bounds on the variance that is reported as trouble
 
 
@@ -39,46 +36,51 @@ LARGEST_GAP = 0.05  # relative width of the bounds on the variance that is repor
 class BSN:
     """A neural network whose integral is one of its weights, with a Laplace posterior.
 
+    The data are split into folds. One network is trained for each fold on the others, judged on
+    it, and stopped when that error no longer falls. The answer is the average of their integrals,
+    corrected by what they miss on their folds as far as that is more than noise. Its variance is
+    the squared standard error of that correction plus the variance between the networks' integrals
+    (see `fold_answer`).
+
     Attributes:
-        width: units in each layer.
+        width: units in each layer; "auto" takes 16, or 32 where those are too few for the data.
         depth: number of activation layers; one or two have a divergence free of d.
-        activation: of every layer.
+        activation: of every layer; "auto" races tanh and CELU for a few steps.
         multiplier: m(x) of the Stein operator, in the user's coordinates.
         boundary: factor that vanishes on the faces of a bounded support: each coordinate its own,
             or the paper's product over all.
         standardize: coordinates of the network: scaled one by one, whitened, or as they are.
-        penalty: lambda of the loss, or "evidence" to find it along with the noise.
         flat: a flat prior on theta0; otherwise it shares that of the weights, as in the paper.
-        corrected: leave-one-out: its spread counts in the std, and where weights are many for the
-            data it corrects theta0.
-        members: how many networks, trained from different starts, to average; "auto" takes three
-            where weights are many for the data and one elsewhere.
+        folds: parts of the data; 1 trains one network on all of them and trusts its posterior;
+            "auto" takes 4, or 2 for very many points.
+        members: how many of the folds' networks to train; fewer than folds for a quick look.
         optimizer: how to train.
     """
 
-    width: int = 32
+    width: int | Literal["auto"] = "auto"
     depth: int = 2
-    activation: ActivationName = "celu"
+    activation: ActivationName | Literal["auto"] = "auto"
     multiplier: Multiplier = field(default_factory=Constant)
     boundary: Literal["coordinate", "paper"] = "coordinate"
     standardize: Literal["diagonal", "whiten", "none"] = "diagonal"
-    penalty: float | Literal["evidence"] = "evidence"
     flat: bool = True
-    corrected: bool = True
-    members: int | Literal["auto"] = "auto"
-    optimizer: LBFGS = field(default_factory=LBFGS)
+    folds: int | Literal["auto"] = "auto"
+    members: int | Literal["all"] = "all"
+    optimizer: GaussNewton | LBFGS = field(default_factory=GaussNewton)
     name: str = "BSN"
     dear: ClassVar[bool] = True  # to fit; Choose skips it where a cheap method does well enough
-    folds: ClassVar[int] = 2  # when Choose checks it
 
     def __post_init__(self) -> None:
-        for option in ("width", "depth"):
-            if not isinstance(getattr(self, option), int) or getattr(self, option) < 1:
-                raise InputError(f"{option} is {getattr(self, option)!r}; give an integer >= 1.")
-        if self.activation not in ACTIVATIONS:
-            known = ", ".join(ACTIVATIONS)
-            raise InputError(f"activation is {self.activation!r}; choose one of {known}.")
+        words = {"width": "auto", "folds": "auto", "members": "all"}
+        for option in ("width", "depth", "folds", "members"):
+            value = getattr(self, option)
+            if option in words and value == words[option]:
+                continue
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                word = f" or {words[option]!r}" if option in words else ""
+                raise InputError(f"{option} is {value!r}; give an integer >= 1{word}.")
         choices = {
+            "activation": ("auto", *ACTIVATIONS),
             "boundary": ("coordinate", "paper"),
             "standardize": ("diagonal", "whiten", "none"),
         }
@@ -87,10 +89,10 @@ class BSN:
                 raise InputError(
                     f"{option} is {getattr(self, option)!r}; choose one of {', '.join(allowed)}."
                 )
-        if self.members != "auto" and (not isinstance(self.members, int) or self.members < 1):
-            raise InputError(f"members is {self.members!r}; give an integer >= 1 or 'auto'.")
-        if self.penalty != "evidence" and (isinstance(self.penalty, str) or self.penalty < 0):
-            raise InputError(f"penalty is {self.penalty!r}; give a number >= 0 or 'evidence'.")
+        if not isinstance(self.optimizer, GaussNewton | LBFGS):
+            raise InputError(
+                f"optimizer is {self.optimizer!r}; pass sq.GaussNewton() or sq.LBFGS()."
+            )
 
     @classmethod
     def paper(cls, **options: Any) -> "BSN":
@@ -100,11 +102,11 @@ class BSN:
         weights including theta0, L-BFGS to convergence, GGN-Laplace with tuned sigma and sigma0.
         """
         published: dict[str, Any] = {
+            "width": 32,
             "depth": 3,
-            "penalty": 1e-8,
+            "activation": "celu",
             "flat": False,
-            "corrected": False,
-            "members": 1,
+            "folds": 1,
             "boundary": "paper",
             "optimizer": LBFGS(max_steps=10_000, rtol=0.0),
             "name": "BSN.paper",
@@ -130,56 +132,62 @@ class BSN:
             boundary=PaperBoundary() if self.boundary == "paper" else Boundary(),
             standardize=self.standardize,
         )
+        trainer = Trainer(
+            frame, self._splits(data, seed), self.optimizer, self.depth, self.flat, seed, progress
+        )
+        known = start._state if start is not None and isinstance(start._state, Shape) else None
+        shape, training = (known, None) if known else self._shape(trainer)
         if frame.outputs.noise is not None:
-            frame = self._heeding_noise(frame, data, measure, seed, progress)
-        starts = _usable(start, frame)
-        members = [self._member(frame, seed, progress, starts[0] if starts else None)]
+            trainer.frame, training = _heeding_noise(trainer, shape, data), None
+        count = len(trainer.splits)
+        if self.members != "all":
+            count = min(count, self.members)
+        members = [trainer.member(0, shape, training)]
+        while len(members) < count:
+            trainer.answer = combine(members, trainer.frame, data).mean
+            members.append(trainer.member(len(members), shape))
+        full = None
+        if self.members == "all" and count > 1:
+            trainer.answer = combine(members, trainer.frame, data).mean
+            full = trainer.full(shape, members)
+        answer = combine(members, trainer.frame, data, full)
+        shown = members if full is None else [full]
+        trained = members if full is None else [full, *members]
         outputs = frame.outputs
-        most = CROWDED * data.n * len(outputs.shift)
-        crowded = members[0].posterior.precisions.gamma > most
-        count = (3 if crowded else 1) if self.members == "auto" else self.members
-        for i in range(1, count):
-            done = sum(len(member.training.losses) for member in members)
-            members.append(
-                self._member(
-                    frame,
-                    seed + i * MEMBER_STRIDE,
-                    lambda step, total, loss, done=done: progress(done + step, done + total, loss),
-                    starts[i] if len(starts) > i else None,
-                )
-            )
-        corrected = self.corrected and crowded
-        theta0s = np.stack([member.theta0(corrected) for member in members])
-        theta0 = theta0s.mean(axis=0)
-        covariance = np.mean([member.posterior.theta0_covariance for member in members], axis=0)
-        if self.corrected:
-            residuals = [member.left_out for member in members if member.left_out is not None]
-            covariance = _widest(covariance, residuals, data.effective_weights)
-        if count > 1:  # what the starting point decides is uncertain too
-            covariance = covariance + np.atleast_2d(np.cov(theta0s, rowvar=False))
-        mean, covariance = outputs.integrals(theta0, covariance)
-        plain = np.mean([member.theta0(False) for member in members], axis=0)
-        networks = [member.training.network for member in members]
-        fitted = np.mean([predict(network, frame.data) for network in networks], axis=0)
-        first = members[0].training
-        return Estimate.build(
+        mean, covariance = outputs.integrals(answer.mean, answer.covariance)
+        plain = outputs.in_units(answer.plain[None])[0]
+        networks = [member.network for member in shown]
+        fitted = np.mean([predict(network, frame.at_all()) for network in networks], axis=0)
+        estimate = Estimate.build(
             mean,
             covariance,
             scalar=data.scalar,
             method=self.name,
-            status=_status(members, frame.violation),
+            status=_status(members, trained, frame.violation),
             n=data.n,
-            dof=max(data.effective_weights.sum() - 1, 1.0),
-            stats=_stats(members) | {"corrected": bool(corrected)},
-            history={"loss": first.losses, "theta0": outputs.in_units(first.theta0)},
+            dof=answer.dof,
+            stats=_stats(
+                members if full is None else [full, *members], trainer, shape, answer, outputs
+            ),
+            history={
+                "loss": np.asarray(trainer.losses),
+                "held_out": np.asarray(trainer.judged),
+                "theta0": outputs.in_units(np.asarray(trainer.theta0)),
+            },
             values=data.fx,
             fitted=outputs.in_units(fitted),
-            predictor=Predictor(
-                frame, networks, [member.posterior for member in members], measure
-            ),
-            _model_mean=outputs.in_units(plain[None])[0],
-            _state=networks,
+            predictor=Predictor(frame, networks, [m.posterior for m in shown], measure),
+            _model_mean=plain,
+            _state=shape,
         )
+        if answer.held_out is None:
+            return estimate
+        return replace(estimate, check=self._check(answer, data, outputs))
+
+    @property
+    def checks_itself(self) -> bool:
+        """Whether the answer is cross-fitted already."""
+        return self.folds == "auto" or self.folds > 1
 
     def obstacle(self, data: Dataset, measure: Measure | None) -> str | None:
         """Why it cannot be used on such data, or None."""
@@ -187,120 +195,56 @@ class BSN:
 
     @property
     def light(self) -> "BSN":
-        """One network only: for ranking and checking."""
+        """One network only: for ranking."""
         return replace(self, members=1)
 
-    def _heeding_noise(
-        self,
-        frame: StandardFrame,
-        data: Dataset,
-        measure: Measure | None,
-        seed: int,
-        progress: Progress,
-    ) -> StandardFrame:
-        """Weights by the known noise and by what a short fit misses beyond it."""
-        assert data.score is not None
-        short = max(1, int(EVIDENCE_ROUNDS[0] * self.optimizer.max_steps))
-        pilot = replace(self, optimizer=replace(self.optimizer, max_steps=short), corrected=True)
-        member = pilot._member(frame, seed, progress)
-        if member.left_out is not None:
-            residuals = member.left_out.residuals
-        else:
-            residuals = frame.outputs.values - predict(member.training.network, frame.data)
-        misfit = frame.outputs.misfit(residuals, data.effective_weights)
-        weights = data.effective_weights * frame.outputs.noise_weights(misfit)
-        return frame.weighted(weights, data.score, measure, data.x)
+    def _splits(self, data: Dataset, seed: int) -> list[Split]:
+        folds = self.folds
+        if folds == "auto":
+            folds = 4 if data.n < HUGE else 2
+        if folds == 1 or data.n < FEWEST_FOLDED:
+            everything = np.arange(data.n)
+            return [Split(everything, everything[:0])]
+        return splits(parts(data, min(folds, data.n // 3), seed), data.n, seed)
 
-    def _member(
-        self,
-        frame: StandardFrame,
-        seed: int,
-        progress: Progress,
-        start: SteinNetwork | None = None,
-    ) -> "_Member":
-        training, posterior = self._train(frame, seed, progress, start)
-        left_out = None
-        if self.corrected:
-            left_out = leave_one_out(training.network, frame.data, posterior, flat=self.flat)
-        return _Member(training, posterior, left_out)
+    def _shape(self, trainer: Trainer) -> tuple[Shape, TrainingResult | None]:
+        activations = RACED if self.activation == "auto" else (self.activation,)
+        return trainer.choose(activations, None if self.width == "auto" else self.width)
 
-    def _train(
-        self, frame: StandardFrame, seed: int, progress: Progress, warm: SteinNetwork | None
-    ) -> tuple[TrainingResult, Posterior]:
-        """Train one network to the end and find the posterior there."""
-        outputs = len(frame.outputs.shift)
-        field = MLP.initialize(
-            jax.random.key(seed),
-            dim=frame.dim,
-            outputs=outputs,
-            width=self.width,
-            depth=self.depth,
-            activation=self.activation,
+    def _check(self, answer: Answer, data: Dataset, outputs: Outputs) -> Check:
+        """The cross-fitted answer by itself, and how far the networks' own integrals are."""
+        assert answer.held_out is not None
+        mean = outputs.in_units(answer.held_out.mean[None])[0]
+        std = outputs.spread_in_units(answer.held_out.std[None])[0]
+        gap = np.abs(outputs.in_units(answer.plain[None])[0] - mean)
+        distance = np.divide(gap, std, out=np.zeros_like(gap), where=std > 0)
+        return Check(
+            mean=float(mean[0]) if data.scalar else mean,
+            std=float(std[0]) if data.scalar else std,
+            folds=answer.held_out.folds,
+            dof=answer.held_out.dof,
+            residual=outputs.spread_in_units(answer.held_out.residual[None])[0],
+            distance=float(distance.max()),
         )
-        total = float(jnp.sum(frame.data.blocks.weights))
-        most = self.optimizer.max_steps
-
-        def advance(
-            network: SteinNetwork, strength: float, steps: int, before: TrainingResult | None
-        ) -> tuple[TrainingResult, Posterior]:
-            optimizer = replace(self.optimizer, max_steps=steps)
-            penalty = Penalty(strength, theta0=not self.flat)
-            result = optimizer.minimize(network, frame.data, penalty, progress, before=before)
-            return result, laplace(result.network, frame.data, flat=self.flat, seed=seed)
-
-        start = SteinNetwork(jnp.zeros(outputs), field) if warm is None else warm
-        if self.penalty != "evidence":
-            return advance(start, float(self.penalty), most, None)
-        # The evidence needs a fit and the fit needs the evidence: take turns, early fits short.
-        first, *rest = (max(1, int(share * most)) for share in EVIDENCE_ROUNDS)
-        penalty = FIRST_PENALTY
-        if warm is not None:
-            precisions = laplace(warm, frame.data, flat=self.flat, seed=seed).precisions
-            penalty = precisions.alpha / (precisions.beta * total)
-        result, posterior = advance(start, penalty, first, None)
-        for end in rest:
-            strength = posterior.precisions.alpha / (posterior.precisions.beta * total)
-            steps = max(1, end - len(result.losses))
-            result, posterior = advance(result.network, strength, steps, result)
-        return result, posterior
 
 
-@dataclass(frozen=True)
-class _Member:
-    """One trained network."""
-
-    training: TrainingResult
-    posterior: Posterior
-    left_out: LeaveOneOut | None
-
-    def theta0(self, corrected: bool) -> Array:
-        """Its integral, plain or with the leave-one-out correction."""
-        theta0 = np.asarray(self.training.network.theta0)
-        if not corrected or self.left_out is None:
-            return theta0
-        return theta0 + self.left_out.correction
-
-
-def _usable(start: Estimate | None, frame: StandardFrame) -> list[SteinNetwork]:
-    """Networks of an earlier estimate, where they are of the same shape as this one's."""
-    networks = start._state if start is not None else None
-    if not networks or networks[0].theta0.shape != frame.outputs.shift.shape:
-        return []
-    return list(networks)
+def _heeding_noise(trainer: Trainer, shape: Shape, data: Dataset) -> StandardFrame:
+    """Weights by the known noise and by what a short fit misses beyond it."""
+    outputs = trainer.frame.outputs
+    short = trainer.train(0, shape, steps=PILOT_STEPS)
+    pilot = trainer.member(0, shape, short, finished=True)
+    rows, values = pilot.held, pilot.values
+    if not len(rows):
+        rows = np.arange(data.n)
+        fitted = predict(pilot.network, trainer.frame.at_all())
+        values = np.asarray(pilot.network.theta0) + outputs.values - fitted
+    missed = values - np.asarray(pilot.network.theta0)
+    misfit = outputs.misfit(missed, data.effective_weights[rows], rows)
+    return trainer.frame.weighted(data.effective_weights * outputs.noise_weights(misfit))
 
 
-def _widest(covariance: Array, left_out: list[LeaveOneOut], weights: Array) -> Array:
-    """The posterior covariance, stretched so that no std is below the leave-one-out error's."""
-    if not left_out:
-        return covariance
-    residuals = np.mean([each.residuals for each in left_out], axis=0)
-    error, _ = robust_standard_error(residuals, weights)
-    stretch = np.maximum(1.0, error / np.sqrt(np.diag(covariance)))
-    return covariance * np.outer(stretch, stretch)
-
-
-def _status(members: list[_Member], violation: str | None) -> Status:
-    for member in members:
+def _status(members: list[Member], trained: list[Member], violation: str | None) -> Status:
+    for member in trained:
         finite = np.isfinite(member.posterior.theta0_covariance).all()
         if member.training.stop == "not_finite" or not finite:
             return Status("not_finite", member.training.reason)
@@ -318,26 +262,29 @@ def _status(members: list[_Member], violation: str | None) -> Status:
     return Status(last.stop, last.reason)
 
 
-def _stats(members: list[_Member]) -> dict[str, Any]:
-    """Numbers of the first member, but for those that count all."""
-    training, posterior = members[0].training, members[0].posterior
-    precisions = posterior.precisions
-    stats = {
-        "members": len(members),
-        "steps": sum(len(member.training.losses) for member in members),
-        "evaluations": sum(member.training.evaluations for member in members),
-        "loss": float(training.losses[-1]) if len(training.losses) else float("nan"),
-        "weights": len(flatten(training.network)),
+def _stats(
+    members: list[Member], trainer: Trainer, shape: Shape, answer: Answer, outputs: Outputs
+) -> dict[str, Any]:
+    """Numbers of the first network, but for those that count all."""
+    first, precisions = members[0], members[0].posterior.precisions
+    stats: dict[str, Any] = {
+        "activation": shape.activation,
+        "width": shape.width,
+        "weights": len(flatten(first.network)),
+        "networks": len(members),
+        "steps": len(trainer.losses),
+        "evaluations": trainer.evaluations,
+        "loss": trainer.losses[-1] if trainer.losses else float("nan"),
         "prior_precision": precisions.alpha,
         "noise": float(1 / np.sqrt(precisions.beta)),
         "effective_weights": precisions.gamma,
-        "posterior_std": np.sqrt(np.diag(posterior.theta0_covariance)),
+        "posterior_std": outputs.spread_in_units(answer.posterior[None])[0],
         "variance_gap": max(member.posterior.gap for member in members),
         "jitter": max(member.posterior.jitter for member in members),
     }
-    left_out = members[0].left_out
-    if left_out is not None:
-        stats["left_out_mean_square"] = float(np.mean(left_out.residuals**2))
-        stats["correction"] = left_out.correction
-        stats["correction_trusted"] = left_out.trusted
+    if answer.between is not None:
+        stats["between_std"] = outputs.spread_in_units(answer.between[None])[0]
+    if answer.held_out is not None:
+        stats["cross_fitted_std"] = outputs.spread_in_units(answer.held_out.std[None])[0]
+        stats["corrected"] = answer.corrected
     return stats

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -14,14 +14,8 @@ from steinquad.estimators.base import Method, constant_estimate, constant_output
 from steinquad.estimators.bayesian_quadrature import BayesianQuadrature
 from steinquad.estimators.bsn import BSN
 from steinquad.estimators.control_functional import ControlFunctional
-from steinquad.estimators.cross_fit import (
-    beside_average,
-    checked,
-    cross_fit,
-    held_out,
-    parts,
-    widened,
-)
+from steinquad.estimators.cross_fit import checked, cross_fit, held_out, parts, widened
+from steinquad.estimators.doubts import beside_average
 from steinquad.estimators.monte_carlo import MonteCarlo
 from steinquad.estimators.polynomial import Polynomial
 from steinquad.measures.base import Measure
@@ -65,6 +59,7 @@ class Choose:
     methods: Sequence[Method] = field(default_factory=_family)
     folds: int = 5
     name: str = "Choose"
+    checks_itself: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not self.methods:
@@ -157,9 +152,10 @@ class Choose:
         """The full fit with the cross-fitted check and the wider std of the two."""
         if data.n < FEWEST_RANKED or not data.sampled or full.status.code == "constant":
             return full
+        if full.check is not None:  # cross-fitted already
+            return full
         dear = getattr(best.method, "dear", False)
-        most = 2 if dear and data.n > LARGE_FOR_DEAR else min(self.folds, data.n // 2)
-        folds = getattr(best.method, "folds", most)
+        folds = 2 if dear and data.n > LARGE_FOR_DEAR else min(self.folds, data.n // 2)
         check = cross_fit(
             getattr(best.method, "light", best.method),
             data,

@@ -16,9 +16,9 @@ from steinquad.errors import InputError
 from steinquad.estimate import Check, Estimate, Status
 from steinquad.estimators.base import Method
 from steinquad.measures.base import Measure
-from steinquad.standard_error import far_from_average, standard_error
+from steinquad.standard_error import standard_error
 
-__all__ = ["beside_average", "checked", "cross_fit", "held_out", "parts", "widened"]
+__all__ = ["checked", "cross_fit", "held_out", "parts", "widened"]
 
 ROUNDING = 1e-14  # of an estimate, relative to the largest value
 OWN_SHARE = 10.0  # of the cross-fitted std up to which a wider one is heeded
@@ -116,25 +116,6 @@ def checked(estimate: Estimate, check: Check) -> Estimate:
             "suspect",
             f"the fit and its cross-fitted check differ by {check.distance:.1f} standard errors; "
             "believe est.check rather than est.mean, add points, or try another method",
-        )
-    )
-
-
-def beside_average(estimate: Estimate, data: Dataset) -> Estimate:
-    """The estimate; suspect where the plain average of the values contradicts it."""
-    if not data.sampled or estimate.status.code in ("suspect", "not_finite", "constant"):
-        return estimate
-    far = far_from_average(
-        np.atleast_1d(estimate.mean), data.fx, data.effective_weights, data.groups
-    )
-    if far.max() <= 1:
-        return estimate
-    return estimate.with_status(
-        Status(
-            "suspect",
-            "the estimate lies further from the plain average of the values than chance explains; "
-            "the fit leans on regions that no point has seen, or on scores or a measure that the "
-            "points do not follow: add points, or try another method",
         )
     )
 

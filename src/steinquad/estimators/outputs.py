@@ -76,9 +76,11 @@ class Outputs:
         precision = 1.0 / (self.noise + max(misfit, 1e-2 * float(self.noise.mean()), 1e-300))
         return precision / precision.mean()
 
-    def misfit(self, residuals: Array, weights: Array) -> float:
-        """Mean square of held-out residuals (n, varying) beyond the known noise."""
-        noise = 0.0 if self.noise is None else self.noise[:, None]
+    def misfit(
+        self, residuals: Array, weights: Array, rows: np.ndarray | slice = slice(None)
+    ) -> float:
+        """Mean square of held-out residuals (rows, varying) beyond the known noise."""
+        noise = 0.0 if self.noise is None else self.noise[rows, None]
         return max(float(np.average(np.mean(residuals**2 - noise, axis=1), weights=weights)), 0.0)
 
 

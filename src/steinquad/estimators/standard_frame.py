@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Literal
 
-import jax.numpy as jnp
+import jax
 import numpy as np
 import scipy.linalg
 
@@ -15,12 +15,12 @@ from steinquad.estimators.outputs import Outputs
 from steinquad.measures.affine import Affine
 from steinquad.measures.base import Measure
 from steinquad.networks.stein_network import SteinNetwork
-from steinquad.posterior.ggn import block_jacobian
 from steinquad.posterior.laplace import Posterior
 from steinquad.stein.flux import flux_violation
-from steinquad.stein.inputs import stein_inputs
+from steinquad.stein.inputs import Frame, SteinInputs, stein_inputs
 from steinquad.stein.multipliers import Multiplier, Points, ProductOf
 from steinquad.support import Support
+from steinquad.training.model import model
 from steinquad.training.objective import TrainingSet, flatten, predict
 
 __all__ = ["Predictor", "StandardFrame", "score_obstacle"]
@@ -31,7 +31,9 @@ class StandardFrame:
     """Standardized data and how to come back to the user's units.
 
     Attributes:
-        data: what the network is trained on.
+        inputs: every point, as the Stein operator sees it.
+        shared: what they share.
+        weights: of the points.
         affine: coordinates of the network.
         multiplier: m(x) times the boundary factor, fitted to the data.
         support: where the measure lives.
@@ -39,7 +41,9 @@ class StandardFrame:
         violation: what is wrong with the scores, if anything.
     """
 
-    data: TrainingSet
+    inputs: SteinInputs
+    shared: Frame
+    weights: Array
     affine: Affine
     multiplier: Multiplier
     support: Support
@@ -80,17 +84,21 @@ class StandardFrame:
         violation = None
         if data.sampled:
             violation = flux_violation(data.x, drift, value, weights, data.names)
-        training = TrainingSet.build(inputs, shared, outputs.values, weights)
-        return cls(training, affine, fitted, support, outputs, violation)
+        return cls(inputs, shared, weights, affine, fitted, support, outputs, violation)
 
-    def weighted(
-        self, weights: Array, score: Array, measure: Measure | None, x: Array
-    ) -> "StandardFrame":
+    def weighted(self, weights: Array) -> "StandardFrame":
         """The same with other weights of the points."""
-        points = _points(x, score, measure)
-        inputs, shared = stein_inputs(points, self.multiplier, self.affine)
-        training = TrainingSet.build(inputs, shared, self.outputs.values, weights)
-        return replace(self, data=training)
+        return replace(self, weights=weights)
+
+    def rows(self, rows: np.ndarray, room: int = 0) -> TrainingSet:
+        """Some of the points to train on or to judge by; `room` as in `TrainingSet.build`."""
+        inputs = jax.tree.map(lambda a: np.asarray(a)[rows], self.inputs)
+        values = self.outputs.values[rows]
+        return TrainingSet.build(inputs, self.shared, values, self.weights[rows], room)
+
+    def at_all(self) -> TrainingSet:
+        """All of the points."""
+        return self.rows(np.arange(len(self.weights)))
 
     def at(self, x: Array, score: Array | None, measure: Measure | None) -> TrainingSet:
         """New points in the coordinates of the network."""
@@ -170,11 +178,6 @@ def _variance(network: SteinNetwork, posterior: Posterior, points: TrainingSet) 
             f"return_std needs the full posterior, which a network of {vector.size} weights "
             "does not form; use fewer."
         )
-    ones = jnp.ones_like(network.theta0)
-    parts = []
-    for block in points.panels():
-        rows = block_jacobian(vector, network, block, points.frame, ones)
-        flat = np.asarray(rows).reshape(-1, vector.size)
-        half = scipy.linalg.solve_triangular(posterior.factor, flat.T, lower=True)
-        parts.append(np.sum(half**2, axis=0).reshape(-1, network.theta0.size))
-    return np.concatenate(parts)[: points.n]
+    rows = model(network, points).jacobian(vector)
+    half = scipy.linalg.solve_triangular(posterior.factor, rows.T, lower=True)
+    return np.sum(half**2, axis=0).reshape(-1, network.theta0.size)[: points.n]

@@ -10,8 +10,11 @@ from typing import Literal, TypeAlias
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
-__all__ = ["ACTIVATIONS", "Activation", "ActivationName"]
+from steinquad._types import Array
+
+__all__ = ["ACTIVATIONS", "HOST_ACTIVATIONS", "Activation", "ActivationName"]
 
 Activation: TypeAlias = Callable[[jax.Array], tuple[jax.Array, jax.Array]]
 ActivationName: TypeAlias = Literal[
@@ -70,4 +73,23 @@ ACTIVATIONS: Mapping[str, Activation] = MappingProxyType(
         "softplus": softplus,
         "sine": sine,
     }
+)
+
+
+def _host_celu(z: Array) -> tuple[Array, Array, Array]:
+    e = np.exp(np.minimum(z, 0.0))
+    positive = z > 0
+    return np.where(positive, z, e - 1.0), e, np.where(positive, 0.0, e)
+
+
+def _host_tanh(z: Array) -> tuple[Array, Array, Array]:
+    half = 1.0 / (1.0 + np.exp(2.0 * np.minimum(z, 300.0)))  # twice as fast as np.tanh
+    a = 1.0 - 2.0 * half
+    slope = 4.0 * half * (1.0 - half)
+    return a, slope, -2.0 * a * slope
+
+
+# z -> (a, a', a'') in NumPy, for `networks.host`; others train through compiled programs.
+HOST_ACTIVATIONS: Mapping[str, Callable[[Array], tuple[Array, Array, Array]]] = MappingProxyType(
+    {"celu": _host_celu, "tanh": _host_tanh}
 )

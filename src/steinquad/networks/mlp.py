@@ -3,6 +3,7 @@
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from steinquad.networks.activations import ACTIVATIONS
 
@@ -41,16 +42,13 @@ class MLP(eqx.Module):
 
     @classmethod
     def initialize(
-        cls, key: jax.Array, *, dim: int, outputs: int, width: int, depth: int, activation: str
+        cls, seed: int, *, dim: int, outputs: int, width: int, depth: int, activation: str
     ) -> "MLP":
         """Weights and biases uniform on +-1/sqrt(fan in), as in the paper's experiments."""
-        sizes = [dim] + [width] * depth
+        rng = np.random.default_rng(seed)  # not JAX's: nothing to compile
         weights, biases = [], []
-        for i, fan_in in enumerate(sizes):
-            key, wkey, bkey = jax.random.split(key, 3)
-            last = i == depth
-            rows = (outputs, dim) if last else (width,)
-            bound = 1.0 / jnp.sqrt(fan_in)
-            weights.append(jax.random.uniform(wkey, (*rows, fan_in), minval=-bound, maxval=bound))
-            biases.append(jax.random.uniform(bkey, rows, minval=-bound, maxval=bound))
+        for i, fan_in in enumerate([dim] + [width] * depth):
+            rows = (outputs, dim) if i == depth else (width,)
+            for kind, shape in ((weights, (*rows, fan_in)), (biases, rows)):
+                kind.append(jnp.asarray(rng.uniform(-1.0, 1.0, shape) / np.sqrt(fan_in)))
         return cls(tuple(weights), tuple(biases), activation)

@@ -10,21 +10,20 @@ import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import jax.numpy as jnp
 import numpy as np
 import scipy.linalg
 
 from steinquad._linalg import cholesky
 from steinquad._types import Array
 from steinquad.networks.stein_network import SteinNetwork
-from steinquad.posterior.evidence import Precisions, Spectrum, tune
-from steinquad.posterior.ggn import ggn, ggn_product, scaled_residuals
-from steinquad.posterior.krylov import Nystroem, lanczos_spectrum, quadratic_form
+from steinquad.training.curvature import DENSE_LIMIT
+from steinquad.training.evidence import Precisions, Spectrum, tune
+from steinquad.training.krylov import Nystroem, lanczos_spectrum, quadratic_form
+from steinquad.training.model import Device, Model, model
 from steinquad.training.objective import TrainingSet, flatten, theta0_entries
 
-__all__ = ["DENSE_LIMIT", "Posterior", "laplace", "prior_precision"]
+__all__ = ["Posterior", "laplace", "prior_precision"]
 
-DENSE_LIMIT = 5000
 NYSTROEM_RANK = 500
 
 
@@ -56,18 +55,13 @@ def prior_precision(theta0: np.ndarray, alpha: float, flat: bool) -> Array:
     return np.where(theta0 & flat, 0.0, alpha)
 
 
-def output_noise(network: SteinNetwork, data: TrainingSet) -> tuple[Array, float]:
+def output_noise(at: Model, vector: Array) -> tuple[Array, float]:
     """Root mean square residual of each output relative to their mean, and |r / noise|^2."""
-    vector = flatten(network)
-    ones = jnp.ones_like(network.theta0)
-    squares = np.zeros(len(ones))
-    for block in data.panels():
-        rows = scaled_residuals(vector, network, block, data.frame, ones)
-        squares += np.asarray(jnp.sum(rows**2, axis=0))
-    if len(squares) == 1 or squares.min() == 0.0:
-        return np.ones(len(squares)), float(squares.sum())
-    noise = np.sqrt(squares / squares.mean())
-    return noise, float(np.sum(squares / noise**2))
+    sums = at.squares(vector)
+    if len(sums) == 1 or sums.min() == 0.0:
+        return np.ones(len(sums)), float(sums.sum())
+    noise = np.sqrt(sums / sums.mean())
+    return noise, float(np.sum(sums / noise**2))
 
 
 def laplace(network: SteinNetwork, data: TrainingSet, *, flat: bool, seed: int = 0) -> Posterior:
@@ -81,30 +75,29 @@ def laplace(network: SteinNetwork, data: TrainingSet, *, flat: bool, seed: int =
     """
     vector = flatten(network)
     theta0 = theta0_entries(network)
-    noise, residual = output_noise(network, data)
-    values = np.asarray(vector)
+    at = model(network, data)
+    noise, residual = output_noise(at, vector)
     penalized = ~(theta0 & flat)
     k = int(theta0.sum())
     scalars = {
-        "observations": float(jnp.sum(data.blocks.weights)) * k - (k if flat else 0),
+        "observations": float(np.sum(data.blocks.weights)) * k - (k if flat else 0),
         "residual": residual,
-        "weight": float(values[penalized] @ values[penalized]),
+        "weight": float(vector[penalized] @ vector[penalized]),
     }
-    solve = _dense if len(values) <= DENSE_LIMIT else _matrix_free
-    return solve(network, data, theta0, flat, noise, scalars, seed)
+    if len(vector) <= DENSE_LIMIT:
+        return _dense(at, vector, theta0, flat, noise, scalars)
+    return _matrix_free(Device(network, data), vector, theta0, flat, noise, scalars, seed)
 
 
 def _dense(
-    network: SteinNetwork,
-    data: TrainingSet,
+    at: Model,
+    vector: Array,
     theta0: np.ndarray,
     flat: bool,
     noise: Array,
     scalars: dict[str, float],
-    seed: int,
 ) -> Posterior:
-    del seed
-    matrix = ggn(flatten(network), network, data, jnp.asarray(noise))
+    matrix = np.asarray(at.gram(vector, noise)[0])
     if flat:  # eliminate theta0
         w = ~theta0
         cross = matrix[np.ix_(w, theta0)]
@@ -122,8 +115,8 @@ def _dense(
 
 
 def _matrix_free(
-    network: SteinNetwork,
-    data: TrainingSet,
+    at: Device,
+    vector: Array,
     theta0: np.ndarray,
     flat: bool,
     noise: Array,
@@ -137,13 +130,11 @@ def _matrix_free(
     `beta (G_ww - G_w0 G_00^-1 G_0w) + alpha I`: a Gram matrix of centered columns, plus alpha. The
     proper prior of the paper changes that by terms of relative size alpha / (beta n).
     """
-    vector, scale = flatten(network), jnp.asarray(noise)
     p, k = len(theta0), int(theta0.sum())
     w = ~theta0
 
     def product(v: Array) -> Array:
-        image = ggn_product(vector, network, data, scale, jnp.asarray(v))
-        return np.asarray(image)
+        return at.product(vector, noise, v)
 
     columns = np.stack([product(unit) for unit in np.eye(p)[theta0]], axis=1)  # G_.0, (p, k)
     g00 = np.diag(columns[theta0])

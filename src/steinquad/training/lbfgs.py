@@ -1,7 +1,6 @@
 """Full-batch L-BFGS with a strong-Wolfe line search (SciPy's), run to float64 accuracy."""
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
 import jax.numpy as jnp
 import numpy as np
@@ -18,22 +17,9 @@ from steinquad.training.objective import (
     unflatten,
     value_and_gradient,
 )
+from steinquad.training.result import Stop, TrainingResult
 
-__all__ = ["LBFGS", "TrainingResult"]
-
-Stop: TypeAlias = Literal["converged", "max_steps", "not_finite"]
-
-
-@dataclass(frozen=True)
-class TrainingResult:
-    """Where training ended, why, and how it got there."""
-
-    network: SteinNetwork
-    stop: Stop
-    reason: str
-    losses: Array  # after each step
-    theta0: Array  # after each step, (steps, k)
-    evaluations: int
+__all__ = ["LBFGS"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +27,7 @@ class LBFGS:
     """Limited-memory BFGS.
 
     Attributes:
+        penalty: lambda of the loss.
         max_steps: most steps.
         history: number of past gradients that model the curvature.
         rtol: stop when the loss has fallen by less than this fraction over the last `window`
@@ -48,6 +35,7 @@ class LBFGS:
         window: steps over which that progress is measured.
     """
 
+    penalty: float = 1e-8
     max_steps: int = 2400
     history: int = 100
     rtol: float = 0.05
@@ -58,25 +46,39 @@ class LBFGS:
             value = getattr(self, option)
             if not isinstance(value, int) or value < 1:
                 raise InputError(f"{option} is {value!r}; give an integer >= 1.")
+        if isinstance(self.penalty, bool | str) or not 0 <= self.penalty < np.inf:
+            raise InputError(f"penalty is {self.penalty!r}; give a number >= 0.")
         if not 0 <= self.rtol < 1:
             raise InputError(f"rtol is {self.rtol!r}; give a fraction from 0 to below 1.")
 
-    def minimize(
+    def fit(
         self,
         network: SteinNetwork,
         data: TrainingSet,
-        penalty: Penalty,
+        *,
+        flat: bool,
         progress: Progress,
+        judge: TrainingSet | None = None,
         before: TrainingResult | None = None,
     ) -> TrainingResult:
-        """Train `network` on the loss of `training.objective`; `before` is its past, if any."""
+        """Train on the loss of `training.objective`, which alone says when to stop.
+
+        Args:
+            network: where to start.
+            data: what to fit.
+            flat: no penalty on theta0.
+            progress: called with (step, total, loss) after every step.
+            judge: not used.
+            before: not used: there is no curvature to go on with.
+        """
+        del judge, before
+        penalty = Penalty(self.penalty, theta0=not flat)
         like, vector = network, np.asarray(flatten(network))
         integrals = theta0_entries(like)
         losses: list[float] = []
         theta0: list[Array] = []
         evaluations = 0
         reason = ""
-        past = 0 if before is None else len(before.losses)
 
         def loss(v: Array) -> tuple[float, Array]:
             nonlocal evaluations
@@ -88,7 +90,7 @@ class LBFGS:
             nonlocal reason
             losses.append(float(intermediate_result.fun))
             theta0.append(intermediate_result.x[integrals].copy())
-            progress(past + len(losses), past + self.max_steps, losses[-1])
+            progress(len(losses), self.max_steps, losses[-1])
             if len(losses) > self.window and self.rtol > 0:
                 fallen = 1 - losses[-1] / losses[-1 - self.window]
                 if fallen < self.rtol:
@@ -125,15 +127,14 @@ class LBFGS:
         if not np.isfinite(result.fun):
             stop, reason = "not_finite", f"the loss is {result.fun} after {len(losses)} steps"
         elif not reason and len(losses) >= self.max_steps:
-            stop, reason = "max_steps", f"reached {past + self.max_steps} steps"
+            stop, reason = "max_steps", f"reached {self.max_steps} steps"
         elif not reason:
             reason = "no step lowers the loss in float64"
-        path = np.asarray(theta0).reshape(len(losses), network.theta0.size)
         return TrainingResult(
             network=unflatten(jnp.asarray(vector), like),
             stop=stop,
             reason=reason,
-            losses=np.append(() if before is None else before.losses, losses),
-            theta0=path if before is None else np.concatenate([before.theta0, path]),
-            evaluations=evaluations + (0 if before is None else before.evaluations),
+            losses=np.asarray(losses),
+            theta0=np.asarray(theta0).reshape(len(losses), network.theta0.size),
+            evaluations=evaluations,
         )

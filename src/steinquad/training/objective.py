@@ -8,15 +8,15 @@ theta0 out (a flat prior on the integral) unless `Penalty.theta0` is set.
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.flatten_util import ravel_pytree
 
 from steinquad._types import Array
+from steinquad.networks import host
 from steinquad.networks.stein_network import SteinNetwork, evaluate
 from steinquad.stein.inputs import Frame, SteinInputs
 
@@ -53,38 +53,51 @@ class TrainingSet(eqx.Module):
 
     blocks: Block
     frame: Frame
-    n: int = eqx.field(static=True)
+    n: int = eqx.field(static=True)  # points, with those that fill up `room`
     blocks_per_panel: int = eqx.field(static=True)
 
     @classmethod
-    def build(cls, inputs: SteinInputs, frame: Frame, y: Array, weights: Array) -> "TrainingSet":
-        """Cut a batch into equal blocks, the last ones padded with points of weight zero."""
-        n = len(y)
+    def build(
+        cls, inputs: SteinInputs, frame: Frame, y: Array, weights: Array, room: int = 0
+    ) -> "TrainingSet":
+        """Cut a batch into equal blocks, the last ones padded with points of weight zero.
+
+        Args:
+            inputs: a batch of points.
+            frame: what they share.
+            y: values, (points, k).
+            weights: of the points.
+            room: pad as for so many points, so that sets of about one size share their shapes.
+        """
+        n = max(len(y), room)
         most = BLOCK_CPU if jax.default_backend() == "cpu" else BLOCK_ACCELERATOR
         panels = _ceil(n, max(PANEL, most))
         per_panel = _ceil(_ceil(n, panels), most)
         count = panels * per_panel
         size = _ceil(n, count)
-        padding = count * size - n
+        padding = count * size - len(y)
 
-        def cut(a: jax.Array) -> jax.Array:
+        def cut(a: Array) -> jax.Array:  # by NumPy: nothing to compile
             # Repeating the last point keeps padding finite whatever the measure is.
-            padded = jnp.concatenate([a, jnp.repeat(a[-1:], padding, axis=0)]) if padding else a
-            return padded.reshape(count, size, *a.shape[1:])
+            padded = np.concatenate([a, np.repeat(a[-1:], padding, axis=0)]) if padding else a
+            return jnp.asarray(padded.reshape(count, size, *a.shape[1:]))
 
-        weights = np.concatenate([weights, np.zeros(padding)])
-        blocks = Block(
-            jax.tree.map(cut, inputs),
-            cut(jnp.asarray(y)),
-            jnp.asarray(weights).reshape(count, size),
-        )
+        weights = np.concatenate([weights, np.zeros(padding)]).reshape(count, size)
+        arrays = jax.tree.map(np.asarray, inputs)
+        blocks = Block(jax.tree.map(cut, arrays), cut(y), jnp.asarray(weights))
         return cls(blocks, frame, n, per_panel)
 
+    def merged(self) -> Block:
+        """All points, padding and all, as one block of NumPy arrays."""
+        return jax.tree.map(
+            lambda a: np.asarray(a).reshape(a.shape[0] * a.shape[1], *a.shape[2:]), self.blocks
+        )
+
     def panels(self) -> Iterator[Block]:
-        """Blocks merged to panels of equal size, one by one and in order."""
+        """As many blocks as a panel has, one panel after the other."""
         for start in range(0, self.blocks.weights.shape[0], self.blocks_per_panel):
             rows = slice(start, start + self.blocks_per_panel)
-            yield jax.tree.map(lambda a, rows=rows: jnp.concatenate(a[rows]), self.blocks)
+            yield jax.tree.map(lambda a, rows=rows: a[rows], self.blocks)
 
 
 def _ceil(a: int, b: int) -> int:
@@ -98,16 +111,17 @@ class Penalty(NamedTuple):
     theta0: bool
 
 
-def flatten(network: SteinNetwork) -> jax.Array:
+def flatten(network: SteinNetwork) -> Array:
     """All parameters as one vector."""
-    return ravel_pytree(network)[0]
+    return np.concatenate([np.ravel(leaf) for leaf in jax.tree.leaves(network)])
 
 
-def unflatten(vector: jax.Array, like: SteinNetwork) -> SteinNetwork:
+def unflatten(vector: Any, like: SteinNetwork) -> SteinNetwork:
     """The network with the shapes of `like` and the parameters `vector`."""
     leaves, tree = jax.tree.flatten(like)
     ends = np.cumsum([leaf.size for leaf in leaves])
-    parts = jnp.split(vector, ends[:-1])
+    split = np.split if isinstance(vector, np.ndarray) else jnp.split
+    parts = split(vector, ends[:-1])
     shaped = [part.reshape(leaf.shape) for part, leaf in zip(parts, leaves, strict=True)]
     return jax.tree.unflatten(tree, shaped)
 
@@ -131,6 +145,8 @@ def _predict(network: SteinNetwork, data: TrainingSet) -> jax.Array:
 
 def predict(network: SteinNetwork, data: TrainingSet) -> Array:
     """g at the points, (n, k)."""
+    if jax.default_backend() == "cpu" and host.suits(network):
+        return host.values(network, data.merged().inputs, data.frame)[: data.n]
     values = np.asarray(_predict(network, data))
     return values.reshape(-1, values.shape[-1])[: data.n]
 

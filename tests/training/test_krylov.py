@@ -5,7 +5,7 @@ from functools import lru_cache
 import numpy as np
 import pytest
 
-from steinquad.posterior.krylov import Nystroem, lanczos_spectrum, quadratic_form
+from steinquad.training.krylov import Nystroem, lanczos_spectrum, quadratic_form
 
 SIZE, RANK = 200, 40
 

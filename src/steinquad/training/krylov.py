@@ -15,7 +15,7 @@ import numpy as np
 import scipy.linalg
 
 from steinquad._types import Array
-from steinquad.posterior.evidence import Spectrum
+from steinquad.training.evidence import Spectrum
 
 __all__ = ["Bounds", "Nystroem", "lanczos_spectrum", "quadratic_form"]
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from steinquad.posterior.evidence import Spectrum, log_evidence, tune
+from steinquad.training.evidence import Spectrum, log_evidence, tune
 
 SPECTRUM = Spectrum(np.geomspace(1e5, 1e-7, 40), np.linspace(0.5, 2.0, 40))
 

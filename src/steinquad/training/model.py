@@ -1,0 +1,306 @@
+"""Residuals of a network on its data as a function of the flat vector of weights.
+
+Two roads to the same numbers. `Host` runs networks of two activation layers on a CPU by NumPy and
+BLAS: nothing to compile, and BLAS forms `J^T J` three times as fast as XLA does there. `Device`
+runs any network on any device by compiled programs; nothing but vectors and scalars leaves it.
+
+Rows are the weighted residuals of `training.objective` divided by the relative noise of their
+output, so that one noise precision beta serves all outputs.
+"""
+
+from functools import partial
+from typing import Any, Protocol
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from steinquad._types import Array
+from steinquad.networks import host
+from steinquad.networks.stein_network import SteinNetwork
+from steinquad.stein.inputs import SteinInputs
+from steinquad.training.objective import Block, TrainingSet, residuals, unflatten
+
+__all__ = ["Device", "Host", "Model", "ggn_product", "model"]
+
+KEPT = 2**29  # most bytes of Jacobian that stay in memory
+# A single-precision G is wrong by about 1e-9 of its trace; dampings well above that hide it. Small
+# matrices are not worth the conversion.
+SINGLE, LARGE = 1e-8, 1000
+BEND = 0.1  # of a step, the difference by which its second derivative is found
+
+
+class Model(Protocol):
+    """What training and the posterior ask of a network on its data."""
+
+    like: SteinNetwork
+    data: TrainingSet
+
+    def squares(self, vector: Array) -> Array:
+        """|r|^2 of each output, not over the noise, (k,)."""
+        ...
+
+    def moments(self, vector: Array) -> tuple[Array, Array]:
+        """The squares, and the weighted sum of g - y, (k,) both."""
+        ...
+
+    def gram(self, vector: Array, noise: Array, damping: float = 0.0) -> tuple[Any, Array, Array]:
+        """G = J^T J, J^T r, and the squares; G as exact as a step with this damping needs it."""
+        ...
+
+    def bend(self, vector: Array, noise: Array, along: Array) -> Array:
+        """J^T of the second derivative of r along a direction, (p,), at the weights of `gram`."""
+        ...
+
+    def jacobian(self, vector: Array) -> Array:
+        """Derivative of the weighted residuals by the weights, (n k, p)."""
+        ...
+
+
+def model(like: SteinNetwork, data: TrainingSet) -> Model:
+    """The faster of the two for this network and this machine."""
+    on_cpu = jax.default_backend() == "cpu"
+    return Host(like, data) if on_cpu and host.suits(like) else Device(like, data)
+
+
+class Host:
+    """By NumPy and BLAS."""
+
+    def __init__(self, like: SteinNetwork, data: TrainingSet) -> None:
+        self.like, self.data = like, data
+        merged = data.merged()
+        used = merged.weights > 0
+        if not used.all():
+            merged = jax.tree.map(lambda a: a[used], merged)
+        self.inputs, self.y = merged.inputs, merged.y
+        self.root = np.sqrt(merged.weights)[:, None]
+        self.outputs = self.y.shape[1]
+        self._rows: Array | None = None  # of the last panel of the last call of `gram`
+        self._here = np.zeros_like(self.y)  # residuals there
+        self._trace = np.inf  # of the last G
+
+    def squares(self, vector: Array) -> Array:
+        """|r|^2 of each output."""
+        return self.moments(vector)[0]
+
+    def moments(self, vector: Array) -> tuple[Array, Array]:
+        """Squares and weighted sum of the residuals."""
+        r = self._residuals(vector)
+        return np.sum(r**2, axis=0), np.sum(self.root * r, axis=0)
+
+    def gram(
+        self, vector: Array, noise: Array, damping: float = 0.0
+    ) -> tuple[Array, Array, Array]:
+        """G, J^T r and the squares, one panel of Jacobian at a time."""
+        p = len(vector)
+        single = damping > SINGLE * self._trace and p > LARGE
+        part = np.empty((p, p), np.float32 if single else np.float64)
+        if self._rows is None:
+            most = max(int(KEPT / (8 * p * self.outputs)), host.PANEL)
+            self._rows = np.empty((min(len(self.y), most), self.outputs, p))
+        total, gradient = np.zeros((p, p)), np.zeros(p)
+        sums = np.zeros(self.outputs)
+        for panel in self._panels():
+            r, rows = self._jacobian(vector, noise, panel)
+            self._here[panel] = r
+            sums += np.sum(r**2, axis=0)
+            gradient += rows.T @ (r / noise).ravel()
+            factor = rows.astype(np.float32) if single else rows
+            total += np.matmul(factor.T, factor, out=part)
+        self._trace = float(np.trace(total))
+        return total, gradient, sums
+
+    def bend(self, vector: Array, noise: Array, along: Array) -> Array:
+        """By a central difference of the residuals, which has digits enough."""
+        step = BEND * along
+        ahead, behind = self._residuals(vector + step), self._residuals(vector - step)
+        second = (ahead - 2.0 * self._here + behind) / (BEND**2 * noise)
+        panels = list(self._panels())
+        if len(panels) == 1:  # the rows of `gram` are still there
+            assert self._rows is not None
+            return self._rows.reshape(-1, len(vector)).T @ second.ravel()
+        total = np.zeros(len(vector))
+        for panel in panels:
+            total += self._jacobian(vector, noise, panel)[1].T @ second[panel].ravel()
+        return total
+
+    def jacobian(self, vector: Array) -> Array:
+        """All rows at once."""
+        rows = np.empty((len(self.y), self.outputs, len(vector)))
+        host.jacobian(unflatten(vector, self.like), self.inputs, self.data.frame, rows)
+        return (rows * self.root[:, :, None]).reshape(-1, len(vector))
+
+    def _residuals(self, vector: Array) -> Array:
+        network = unflatten(vector, self.like)
+        return self.root * (host.values(network, self.inputs, self.data.frame) - self.y)
+
+    def _panels(self) -> list[slice]:
+        assert self._rows is not None
+        size = len(self._rows)
+        return [slice(start, start + size) for start in range(0, len(self.y), size)]
+
+    def _jacobian(self, vector: Array, noise: Array, panel: slice) -> tuple[Array, Array]:
+        """Residuals (points, k) and the rows of J, (points k, p)."""
+        assert self._rows is not None
+        inputs: SteinInputs = jax.tree.map(lambda a: a[panel], self.inputs)
+        rows = self._rows[: len(inputs.z)]
+        network = unflatten(vector, self.like)
+        g = host.jacobian(network, inputs, self.data.frame, rows)
+        scale = self.root[panel] / noise
+        if np.any(scale != 1.0):
+            rows *= scale[:, :, None]
+        return self.root[panel] * (g - self.y[panel]), rows.reshape(-1, len(vector))
+
+
+class Device:
+    """By compiled programs."""
+
+    def __init__(self, like: SteinNetwork, data: TrainingSet) -> None:
+        self.like, self.data = like, data
+
+    def squares(self, vector: Array) -> Array:
+        """|r|^2 of each output."""
+        return self.moments(vector)[0]
+
+    def moments(self, vector: Array) -> tuple[Array, Array]:
+        """Squares and weighted sum of the residuals."""
+        squares, sums = _moments(jnp.asarray(vector), self.like, self.data)
+        return np.asarray(squares), np.asarray(sums)
+
+    def gram(
+        self, vector: Array, noise: Array, damping: float = 0.0
+    ) -> tuple[jax.Array, Array, Array]:
+        """G, J^T r and the squares, one panel of Jacobian at a time."""
+        del damping
+        at, scale = jnp.asarray(vector), jnp.asarray(noise)
+        p = len(vector)
+        total, gradient = jnp.zeros((p, p)), jnp.zeros(p)
+        sums = jnp.zeros(len(noise))
+        for blocks in self.data.panels():
+            total, gradient, sums = _add_panel(
+                total, gradient, sums, at, self.like, blocks, self.data.frame, scale
+            )
+        return total, np.asarray(gradient), np.asarray(sums)
+
+    def bend(self, vector: Array, noise: Array, along: Array) -> Array:
+        """By differentiating twice."""
+        arrays = (jnp.asarray(a) for a in (noise, along))
+        return np.asarray(_bend(jnp.asarray(vector), self.like, self.data, *arrays))
+
+    def jacobian(self, vector: Array) -> Array:
+        """All rows at once."""
+        at, ones = jnp.asarray(vector), jnp.ones_like(self.like.theta0)
+        frame = self.data.frame
+        panels = [panel_jacobian(at, self.like, b, frame, ones)[1] for b in self.data.panels()]
+        return np.concatenate([np.asarray(rows) for rows in panels])
+
+    def gradient(self, vector: Array, noise: Array) -> tuple[Array, Array]:
+        """J^T r and the squares, where G is not wanted."""
+        found = _gradient(jnp.asarray(vector), self.like, self.data, jnp.asarray(noise))
+        return np.asarray(found[0]), np.asarray(found[1])
+
+    def product(self, vector: Array, noise: Array, direction: Array) -> Array:
+        """G times a direction."""
+        arrays = (jnp.asarray(a) for a in (noise, direction))
+        return np.asarray(ggn_product(jnp.asarray(vector), self.like, self.data, *arrays))
+
+
+def _rows(vector: Any, like: SteinNetwork, block: Block, frame: Any, noise: Any) -> jax.Array:
+    return residuals(unflatten(vector, like), block, frame) / noise
+
+
+@jax.jit
+def panel_jacobian(
+    vector: jax.Array, like: SteinNetwork, blocks: Block, frame: Any, noise: jax.Array
+) -> tuple[jax.Array, jax.Array]:
+    """Residuals over noise (points, k) and their derivative (points k, p), block by block."""
+
+    def one(point: Block) -> tuple[jax.Array, jax.Array]:
+        single = jax.tree.map(lambda a: a[None], point)
+
+        def row(v: jax.Array) -> tuple[jax.Array, jax.Array]:
+            r = _rows(v, like, single, frame, noise)[0]
+            return r, r
+
+        jacobian, r = jax.jacrev(row, has_aux=True)(vector)
+        return r, jacobian
+
+    r, jacobian = jax.lax.map(jax.vmap(one), blocks)
+    return r.reshape(-1, r.shape[-1]), jacobian.reshape(-1, vector.size)
+
+
+@partial(jax.jit, donate_argnums=(0, 1, 2))
+def _add_panel(
+    total: Any,
+    gradient: Any,
+    sums: Any,
+    vector: Any,
+    like: Any,
+    blocks: Any,
+    frame: Any,
+    noise: Any,
+) -> tuple[jax.Array, jax.Array, jax.Array]:
+    r, rows = panel_jacobian(vector, like, blocks, frame, noise)
+    squares = jnp.sum((r * noise) ** 2, axis=0)
+    return total + rows.T @ rows, gradient + rows.T @ r.ravel(), sums + squares
+
+
+@jax.jit
+def _moments(
+    vector: jax.Array, like: SteinNetwork, data: TrainingSet
+) -> tuple[jax.Array, jax.Array]:
+    def block(points: Block) -> tuple[jax.Array, jax.Array]:
+        r = residuals(unflatten(vector, like), points, data.frame)
+        return jnp.sum(r**2, axis=0), jnp.sqrt(points.weights) @ r
+
+    return jax.tree.map(lambda a: jnp.sum(a, axis=0), jax.lax.map(block, data.blocks))
+
+
+@jax.jit
+def _gradient(
+    vector: jax.Array, like: SteinNetwork, data: TrainingSet, noise: jax.Array
+) -> tuple[jax.Array, jax.Array]:
+    def add(sums: tuple[jax.Array, jax.Array], points: Block):
+        r, pull = jax.vjp(lambda v: _rows(v, like, points, data.frame, noise), vector)
+        return (sums[0] + pull(r)[0], sums[1] + jnp.sum((r * noise) ** 2, axis=0)), None
+
+    zero = (jnp.zeros_like(vector), jnp.zeros_like(noise))
+    return jax.lax.scan(add, zero, data.blocks)[0]
+
+
+@jax.jit
+def _bend(
+    vector: jax.Array, like: SteinNetwork, data: TrainingSet, noise: jax.Array, along: jax.Array
+) -> jax.Array:
+    def add(total: jax.Array, points: Block) -> tuple[jax.Array, None]:
+        def rows(v: jax.Array) -> jax.Array:
+            return _rows(v, like, points, data.frame, noise)
+
+        def slope(v: jax.Array) -> jax.Array:
+            return jax.jvp(rows, (v,), (along,))[1]
+
+        second = jax.jvp(slope, (vector,), (along,))[1]
+        return total + jax.vjp(rows, vector)[1](second)[0], None
+
+    return jax.lax.scan(add, jnp.zeros_like(vector), data.blocks)[0]
+
+
+@jax.jit
+def ggn_product(
+    vector: jax.Array,
+    like: SteinNetwork,
+    data: TrainingSet,
+    noise: jax.Array,
+    direction: jax.Array,
+) -> jax.Array:
+    """G times one direction (p,): a forward and a reverse pass over the data, no matrix."""
+
+    def add(total: jax.Array, block: Block) -> tuple[jax.Array, None]:
+        def rows(v: jax.Array) -> jax.Array:
+            return _rows(v, like, block, data.frame, noise)
+
+        _, along = jax.jvp(rows, (vector,), (direction,))
+        _, pull = jax.vjp(rows, vector)
+        return total + pull(along)[0], None
+
+    return jax.lax.scan(add, jnp.zeros_like(vector), data.blocks)[0]
