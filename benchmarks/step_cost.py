@@ -179,7 +179,8 @@ def gauss_newton(n: int = 10_000, d: int = 20) -> Contest:
                 raise RuntimeError("training is over; repeat less often")
             notes["attempts"].append(run.evaluations - tried)
             # as `Host.gram` decides
-            notes["single"].append(int(p > LARGE and run.damping > SINGLE * trace))
+            due = run.steps % run.at.every == 0  # precisions, for which G is exact
+            notes["single"].append(int(not due and p > LARGE and run.damping > SINGLE * trace))
 
     bare, operations = bare_gauss_newton(n, p)
     name = f"Gauss-Newton step, n = {n}, d = {d}, {p} weights"
