@@ -166,9 +166,7 @@ class BSN:
             status=_status(members, trained, frame.violation),
             n=data.n,
             dof=answer.dof,
-            stats=_stats(
-                members if full is None else [full, *members], trainer, shape, answer, outputs
-            ),
+            stats=_stats(trained, trainer, shape, answer, outputs),
             history={
                 "loss": np.asarray(trainer.losses),
                 "held_out": np.asarray(trainer.judged),

@@ -15,7 +15,7 @@ Transtrum and Sethna 2012): half the solution for the second derivative of the r
 delta is added, which needs no other matrix and makes the steps in curved valleys an order longer.
 
 Training stops on the error at points that it does not see, where it is given some, else on the
-evidence; the weights of the best step are kept.
+noise `1/beta` that the evidence finds; the weights of the best step are kept.
 """
 
 from dataclasses import dataclass
