@@ -6,13 +6,21 @@ import pytest
 
 import steinquad as sq
 from steinquad._types import no_progress
-from steinquad.estimators import bsn as bsn_module
 from steinquad.estimators import fold_answer, fold_networks
 from steinquad.estimators.cross_fit import parts
-from steinquad.estimators.fold_networks import Shape, Split, Trainer, splits
+from steinquad.estimators.fold_networks import (
+    Shape,
+    Split,
+    Trainer,
+    default_folds,
+    splits,
+)
 from steinquad.estimators.standard_frame import StandardFrame
+from steinquad.networks.mlp import MLP
+from steinquad.networks.stein_network import SteinNetwork
 from steinquad.posterior import laplace as laplace_module
 from steinquad.stein.multipliers import Boundary, Constant
+from steinquad.training.objective import flatten
 
 FULL = 1  # network on all of the data, beside those of the folds
 SMALL = sq.BSN(width=6, activation="tanh", folds=2, optimizer=sq.GaussNewton(max_steps=15))
@@ -168,7 +176,7 @@ def test_folds_are_two_where_points_are_many(monkeypatch):
     method = sq.BSN(width=2, activation="tanh", optimizer=sq.GaussNewton(max_steps=3))
     assert method.checks_itself
     assert sq.estimate(dataset(n=60), method=method).check.folds == 4
-    monkeypatch.setattr(bsn_module, "HUGE", 50)
+    monkeypatch.setattr(fold_networks, "HUGE", 50)
     assert sq.estimate(dataset(n=60), method=method).check.folds == 2
 
 
@@ -226,7 +234,7 @@ def test_chains_are_held_out_as_blocks_and_their_correlation_counts():
 # The race of shapes ------------------------------------------------------------------------------
 
 
-def trainer(f, n=120, d=1, folds=3, **options):
+def trainer(f, n=120, d=1, folds=3):
     data = dataset(n=n, d=d, f=f)
     frame = StandardFrame.fit(
         data, None, multiplier=Constant(), boundary=Boundary(), standardize="diagonal"
@@ -234,8 +242,10 @@ def trainer(f, n=120, d=1, folds=3, **options):
     made = (
         splits(parts(data, folds, 0), n, 0) if folds > 1 else [Split(np.arange(n), np.arange(0))]
     )
-    optimizer = options.pop("optimizer", sq.GaussNewton(max_steps=40))
-    return Trainer(frame, made, optimizer, 2, True, 0, no_progress)
+    return Trainer(frame, made, True, 0, no_progress)
+
+
+SHORT = sq.GaussNewton(max_steps=40)
 
 
 @pytest.fixture
@@ -249,18 +259,17 @@ def x64():
 @pytest.mark.usefixtures("x64")
 @pytest.mark.parametrize("f", [lambda x: np.abs(x[:, 0] - 0.3), lambda x: np.tanh(2 * x[:, 0])])
 def test_the_race_is_won_by_the_lower_held_out_error(monkeypatch, f):
-    monkeypatch.setattr(fold_networks, "NARROW", 4)
-    monkeypatch.setattr(fold_networks, "ROOM_TO_GROW", 0.0)
+    fixed = {"width": 4, "optimizer": SHORT}
     alone = {}
-    for activation in bsn_module.RACED:
-        short = trainer(f).train(0, Shape(activation, 4), steps=fold_networks.RACE_STEPS)
+    for activation in ("tanh", "celu"):
+        short = trainer(f).train(0, Shape(activation, 4, 2, SHORT), steps=SHORT.pilot_steps)
         alone[activation] = short.judged.min()
     runner = trainer(f)
-    shape, training = runner.choose(bsn_module.RACED, None)
-    assert shape == Shape(min(alone, key=alone.get), 4)
+    shape, training = runner.choose(fixed)
+    assert shape == Shape(min(alone, key=alone.get), 4, 2, SHORT)
     assert training.judged.min() == min(alone.values())
     raced = len(runner.losses)
-    assert raced == 2 * fold_networks.RACE_STEPS and training.stop == "max_steps"
+    assert raced == 2 * SHORT.pilot_steps and training.stop == "max_steps"
     # the winner goes on from where the race ended, and nothing is trained twice
     member = runner.member(0, shape, training)
     assert np.array_equal(member.training.losses[: len(training.losses)], training.losses)
@@ -268,39 +277,86 @@ def test_the_race_is_won_by_the_lower_held_out_error(monkeypatch, f):
     assert len(runner.judged) == len(runner.theta0) == len(runner.losses)
     runner = trainer(f)
     monkeypatch.setattr(fold_networks, "RACE_POINTS", 50)
-    assert runner.choose(bsn_module.RACED, None)[1] is None  # raced on a part of the points
+    assert runner.choose(fixed)[1] is None  # raced on a part of the points
 
 
 @pytest.mark.usefixtures("x64")
-def test_a_wider_network_is_tried_where_the_data_ask_for_it(monkeypatch):
-    def wavy(x):
-        return np.cos(6 * x[:, 0])
+def test_a_deeper_network_is_tried_where_the_integrand_stays_rough(monkeypatch):
+    monkeypatch.setattr(fold_networks, "NARROW", 4)
 
-    monkeypatch.setattr(fold_networks, "NARROW", 1)
-    monkeypatch.setattr(fold_networks, "WIDE", 5)
-    shape, training = trainer(wavy, n=300).choose(("tanh",), None)
-    assert shape == Shape("tanh", 5) and training.network.field.weights[1].shape == (5, 5)
-    few, _ = trainer(wavy, n=45).choose(("tanh",), None)  # 30 points to train 56 weights
-    assert few == Shape("tanh", 1)
-    exact, _ = trainer(lambda x: x[:, 0], n=300).choose(("tanh",), None)  # u is constant
-    assert exact == Shape("tanh", 1)
+    def jump(x):
+        return np.where((x > 0).any(axis=1), 0.0, np.exp(x.sum(axis=1)))
+
+    runner = trainer(jump, n=400, d=2)
+    shape, training = runner.choose({})
+    assert (
+        shape == Shape("celu", 4, 3, sq.LBFGS(max_steps=1200))
+        and training.network.field.depth == 3
+    )
+    least = training.judged.min()
+    assert least == np.nanmin(runner.judged)
+    # it has been trained to its end, and is not trained again
+    steps = len(runner.losses)
+    assert runner.member(0, shape, training).training is training and len(runner.losses) == steps
+    for f, n, fixed in (
+        (jump, 60, {}),  # 40 points for 71 weights
+        (jump, 400, {"activation": "tanh"}),  # only if nothing is given
+        (lambda x: x[:, 0], 400, {}),  # u is constant
+    ):
+        assert trainer(f, n=n, d=2).choose(fixed)[0].depth == 2
+    monkeypatch.setattr(fold_networks, "ROUGH", 0.0)  # tried on everything, it has to win
+    assert trainer(lambda x: np.tanh(x[:, 0]), n=400, d=2).choose({})[0].depth == 2
 
 
 @pytest.mark.usefixtures("x64")
 def test_what_is_given_is_not_raced():
     runner = trainer(np.cos)
-    for activations, width in ((("celu",), 5), (("tanh",), 3)):
-        assert runner.choose(activations, width) == (Shape(activations[0], width), None)
+    for activation, width in (("celu", 5), ("tanh", 3)):
+        shape, training = runner.choose({"activation": activation, "width": width})
+        assert shape == Shape(activation, width, 2, sq.GaussNewton()) and training is None
     assert not runner.losses
-    # nothing to judge by, or an optimizer that is not judged
-    assert trainer(np.cos, folds=1).choose(("tanh", "celu"), None) == (Shape("tanh", 16), None)
-    other = trainer(np.cos, optimizer=sq.LBFGS())
-    assert other.choose(("tanh", "celu"), 4) == (Shape("tanh", 4), None)
+    # nothing to judge by
+    alone = trainer(np.cos, folds=1).choose({})
+    assert alone == (Shape("tanh", 16, 2, sq.GaussNewton()), None)
+
+
+@pytest.mark.usefixtures("x64")
+def test_a_race_of_lbfgs_is_run_again_to_its_end():
+    optimizer = sq.LBFGS(max_steps=40)
+    runner = trainer(lambda x: np.cos(x[:, 0]))
+    shape, training = runner.choose({"width": 3, "optimizer": optimizer})
+    assert shape.optimizer == optimizer and len(runner.losses) == 80
+    assert training is None  # it cannot go on from a race
+
+
+@pytest.mark.usefixtures("x64")
+def test_the_shape_in_many_dimensions(monkeypatch):
+    wide = Shape("celu", 32, 2, sq.LBFGS(), aligned=True)
+    assert trainer(lambda x: x[:, 0], n=3000, d=8).choose({}) == (wide, None)
+    few, _ = trainer(lambda x: x[:, 0], n=300, d=8).choose({})
+    assert few == Shape("celu", 16, 2, sq.GaussNewton(), aligned=True)
+    given = {"width": 8, "aligned": False, "activation": "tanh"}
+    shape, _ = trainer(lambda x: x[:, 0], n=300, d=8).choose(given)
+    assert shape == Shape("tanh", 8, 2, sq.GaussNewton())
+
+
+@pytest.mark.parametrize(("depth", "outputs"), [(1, 1), (2, 1), (3, 2)])
+def test_the_number_of_weights_of_a_shape(depth, outputs):
+    shape = Shape("tanh", 5, depth, sq.LBFGS())
+    field = MLP.initialize(
+        0, dim=3, outputs=outputs, width=5, depth=depth, activation="tanh", aligned=True
+    )
+    assert shape.weights(3, outputs) == flatten(SteinNetwork(np.zeros(outputs), field)).size
+
+
+def test_the_number_of_folds():
+    assert default_folds(200, 2) == default_folds(10_240, 7) == default_folds(10_240, 10) == 4
+    assert default_folds(10_240, 20) == 8 and default_folds(1000, 20) == 4
+    assert default_folds(50_000, 20) == default_folds(100_000, 2) == 2
 
 
 def test_a_start_brings_its_shape(monkeypatch):
     monkeypatch.setattr(fold_networks, "NARROW", 3)
-    monkeypatch.setattr(fold_networks, "ROOM_TO_GROW", 0.0)
     method = sq.BSN(folds=2, optimizer=sq.GaussNewton(max_steps=5))
     cold = estimate(method, dataset(n=60))
     assert isinstance(cold._state, Shape) and cold.stats["width"] == 3
@@ -420,7 +476,7 @@ def test_known_noise_is_weighted():
 
 
 def test_the_pilot_of_known_noise_is_short(monkeypatch):
-    monkeypatch.setattr(bsn_module, "PILOT_STEPS", 3)
+    monkeypatch.setattr(sq.GaussNewton, "pilot_steps", 3)
     method = sq.BSN(width=2, activation="tanh", folds=2, optimizer=sq.GaussNewton(max_steps=12))
     est = sq.estimate(dataset(n=60, noise=np.full(60, 0.1)), method=method)
     assert est.stats["steps"] <= 3 + (2 + FULL) * 12

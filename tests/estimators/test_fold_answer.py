@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import steinquad as sq
-from steinquad.estimators.fold_answer import BETWEEN, BEYOND, combine
+from steinquad.estimators.fold_answer import BETWEEN, combine
 from steinquad.estimators.fold_networks import Member
 from steinquad.standard_error import standard_error
 
@@ -57,7 +57,7 @@ def test_every_formula(shift):
     (s,), dof = standard_error(values, weights)
     b = np.std(THETA0S, ddof=1)
     c = held - plain
-    share = max(1 - BEYOND * s**2 / c**2, 0.0)
+    share = min(max((c**2 / s**2 - 4) / 5, 0.0), 1.0)
     spread = BETWEEN * b**2
     assert answer.plain[0] == pytest.approx(plain)
     assert answer.held_out.mean[0] == pytest.approx(held)

@@ -12,7 +12,14 @@ from steinquad.estimate import Check, Estimate, Status
 from steinquad.estimators.base import constant_estimate, constant_outputs
 from steinquad.estimators.cross_fit import parts
 from steinquad.estimators.fold_answer import Answer, combine
-from steinquad.estimators.fold_networks import Member, Shape, Split, Trainer, splits
+from steinquad.estimators.fold_networks import (
+    Member,
+    Shape,
+    Split,
+    Trainer,
+    default_folds,
+    splits,
+)
 from steinquad.estimators.outputs import Outputs
 from steinquad.estimators.standard_frame import Predictor, StandardFrame, score_obstacle
 from steinquad.measures.base import Measure
@@ -21,14 +28,10 @@ from steinquad.stein.multipliers import Boundary, Constant, Multiplier, PaperBou
 from steinquad.training.gauss_newton import GaussNewton
 from steinquad.training.lbfgs import LBFGS
 from steinquad.training.objective import flatten, predict
-from steinquad.training.result import TrainingResult
 
 __all__ = ["BSN"]
 
-HUGE = 50_000  # points from which on two folds do
 FEWEST_FOLDED = 12  # points from which on some are held out
-RACED = ("tanh", "celu")
-PILOT_STEPS = 30  # of the fit that says how much a network misses beyond the known noise
 LARGEST_GAP = 0.05  # relative width of the bounds on the variance that is reported as trouble
 
 
@@ -43,35 +46,42 @@ class BSN:
     (see `fold_answer`).
 
     Attributes:
-        width: units in each layer; "auto" takes 16, or 32 where those are too few for the data.
-        depth: number of activation layers; one or two have a divergence free of d.
-        activation: of every layer; "auto" races tanh and CELU for a few steps.
+        width: units in each layer; "auto" takes 16, or 32 in more than seven dimensions where the
+            data can pay for them.
+        depth: number of activation layers; one or two have a divergence free of d. "auto" takes
+            two, or three for an integrand that stays rough (and nothing else is given).
+        activation: of every layer; "auto" races tanh and CELU for a few steps, or takes CELU in
+            more than seven dimensions.
         multiplier: m(x) of the Stein operator, in the user's coordinates.
         boundary: factor that vanishes on the faces of a bounded support: each coordinate its own,
             or the paper's product over all.
         standardize: coordinates of the network: scaled one by one, whitened, or as they are.
         flat: a flat prior on theta0; otherwise it shares that of the weights, as in the paper.
+        directions: of the first layer's units to begin with: random, or one coordinate each;
+            "auto" takes the latter in more than seven dimensions.
         folds: parts of the data; 1 trains one network on all of them and trusts its posterior;
-            "auto" takes 4, or 2 for very many points.
+            "auto" takes 4, 2 for very many points, 8 in many dimensions for few points a weight.
         members: how many of the folds' networks to train; fewer than folds for a quick look.
-        optimizer: how to train.
+        optimizer: how to train; "auto" takes Gauss-Newton, or L-BFGS for three layers and in more
+            than seven dimensions.
     """
 
     width: int | Literal["auto"] = "auto"
-    depth: int = 2
+    depth: int | Literal["auto"] = "auto"
     activation: ActivationName | Literal["auto"] = "auto"
     multiplier: Multiplier = field(default_factory=Constant)
     boundary: Literal["coordinate", "paper"] = "coordinate"
     standardize: Literal["diagonal", "whiten", "none"] = "diagonal"
     flat: bool = True
+    directions: Literal["auto", "random", "coordinates"] = "auto"
     folds: int | Literal["auto"] = "auto"
     members: int | Literal["all"] = "all"
-    optimizer: GaussNewton | LBFGS = field(default_factory=GaussNewton)
+    optimizer: GaussNewton | LBFGS | Literal["auto"] = "auto"
     name: str = "BSN"
     dear: ClassVar[bool] = True  # to fit; Choose skips it where a cheap method does well enough
 
     def __post_init__(self) -> None:
-        words = {"width": "auto", "folds": "auto", "members": "all"}
+        words = {"width": "auto", "depth": "auto", "folds": "auto", "members": "all"}
         for option in ("width", "depth", "folds", "members"):
             value = getattr(self, option)
             if option in words and value == words[option]:
@@ -83,15 +93,16 @@ class BSN:
             "activation": ("auto", *ACTIVATIONS),
             "boundary": ("coordinate", "paper"),
             "standardize": ("diagonal", "whiten", "none"),
+            "directions": ("auto", "random", "coordinates"),
         }
         for option, allowed in choices.items():
             if getattr(self, option) not in allowed:
                 raise InputError(
                     f"{option} is {getattr(self, option)!r}; choose one of {', '.join(allowed)}."
                 )
-        if not isinstance(self.optimizer, GaussNewton | LBFGS):
+        if self.optimizer != "auto" and not isinstance(self.optimizer, GaussNewton | LBFGS):
             raise InputError(
-                f"optimizer is {self.optimizer!r}; pass sq.GaussNewton() or sq.LBFGS()."
+                f"optimizer is {self.optimizer!r}; pass sq.GaussNewton() or sq.LBFGS(), or 'auto'."
             )
 
     @classmethod
@@ -105,6 +116,7 @@ class BSN:
             "width": 32,
             "depth": 3,
             "activation": "celu",
+            "directions": "random",
             "flat": False,
             "folds": 1,
             "boundary": "paper",
@@ -132,25 +144,24 @@ class BSN:
             boundary=PaperBoundary() if self.boundary == "paper" else Boundary(),
             standardize=self.standardize,
         )
-        trainer = Trainer(
-            frame, self._splits(data, seed), self.optimizer, self.depth, self.flat, seed, progress
-        )
+        trainer = Trainer(frame, self._splits(data, seed), self.flat, seed, progress)
         known = start._state if start is not None and isinstance(start._state, Shape) else None
-        shape, training = (known, None) if known else self._shape(trainer)
+        shape, training = (known, None) if known else trainer.choose(self._fixed)
         if frame.outputs.noise is not None:
             trainer.frame, training = _heeding_noise(trainer, shape, data), None
         count = len(trainer.splits)
         if self.members != "all":
             count = min(count, self.members)
+        biased = shape.crowded(data.n, data.dim, data.outputs)
         members = [trainer.member(0, shape, training)]
         while len(members) < count:
-            trainer.answer = combine(members, trainer.frame, data).mean
+            trainer.answer = combine(members, trainer.frame, data, biased=biased).mean
             members.append(trainer.member(len(members), shape))
         full = None
-        if self.members == "all" and count > 1:
+        if self.members == "all" and count > 1 and not biased:
             trainer.answer = combine(members, trainer.frame, data).mean
             full = trainer.full(shape, members)
-        answer = combine(members, trainer.frame, data, full)
+        answer = combine(members, trainer.frame, data, full, biased=biased)
         shown = members if full is None else [full]
         trained = members if full is None else [full, *members]
         outputs = frame.outputs
@@ -197,17 +208,20 @@ class BSN:
         return replace(self, members=1)
 
     def _splits(self, data: Dataset, seed: int) -> list[Split]:
-        folds = self.folds
-        if folds == "auto":
-            folds = 4 if data.n < HUGE else 2
+        folds = default_folds(data.n, data.dim) if self.folds == "auto" else self.folds
         if folds == 1 or data.n < FEWEST_FOLDED:
             everything = np.arange(data.n)
             return [Split(everything, everything[:0])]
         return splits(parts(data, min(folds, data.n // 3), seed), data.n, seed)
 
-    def _shape(self, trainer: Trainer) -> tuple[Shape, TrainingResult | None]:
-        activations = RACED if self.activation == "auto" else (self.activation,)
-        return trainer.choose(activations, None if self.width == "auto" else self.width)
+    @property
+    def _fixed(self) -> dict[str, Any]:
+        """What of the shape is given."""
+        options = ("activation", "width", "depth", "optimizer")
+        fixed = {name: getattr(self, name) for name in options if getattr(self, name) != "auto"}
+        if self.directions != "auto":
+            fixed["aligned"] = self.directions == "coordinates"
+        return fixed
 
     def _check(self, answer: Answer, data: Dataset, outputs: Outputs) -> Check:
         """The cross-fitted answer by itself, and how far the networks' own integrals are."""
@@ -229,7 +243,7 @@ class BSN:
 def _heeding_noise(trainer: Trainer, shape: Shape, data: Dataset) -> StandardFrame:
     """Weights by the known noise and by what a short fit misses beyond it."""
     outputs = trainer.frame.outputs
-    short = trainer.train(0, shape, steps=PILOT_STEPS)
+    short = trainer.train(0, shape, steps=shape.optimizer.pilot_steps)
     pilot = trainer.member(0, shape, short, finished=True)
     rows, values = pilot.held, pilot.values
     if not len(rows):
@@ -268,6 +282,8 @@ def _stats(
     stats: dict[str, Any] = {
         "activation": shape.activation,
         "width": shape.width,
+        "depth": shape.depth,
+        "optimizer": type(shape.optimizer).__name__,
         "weights": len(flatten(first.network)),
         "networks": len(members),
         "steps": len(trainer.losses),

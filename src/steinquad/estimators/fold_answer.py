@@ -8,8 +8,10 @@ all of the data for as many steps as was best in the folds.
                 weights are many for the data
     held out    average of theta0_k + e_i over all points: unbiased for independent draws, with a
                 standard error s from the residuals alone
-    answer      plain + (1 - 4 s^2 / c^2)_+ c,   c = held out - average of theta0_k: corrected as
-                far as the correction is clearly more than its own noise
+    answer      plain + share c,   c = held out - average of theta0_k: corrected as far as the
+                correction is more than its own noise, not at all below |c| = 2 s, wholly above
+                3 s, and linearly in c^2 between; always wholly where the networks are known to be
+                biased, many weights for their data and trained without evidence
     variance    s^2 + b^2 / 2,   b^2 = sum of (theta0_k - plain)^2 over K - 1
 
 s sees what the networks miss where there are points; b, an ensemble's estimate of the posterior
@@ -33,7 +35,7 @@ from steinquad.standard_error import standard_error
 __all__ = ["Answer", "HeldOut", "combine"]
 
 BETWEEN = 0.5  # of the variance between networks that counts
-BEYOND = 4.0  # squared standard errors of a correction that are taken for noise
+NOISE, SIGNAL = 4.0, 9.0  # squared standard errors of a correction that is not, that is, made
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,12 @@ class Answer:
 
 
 def combine(
-    members: list[Member], frame: StandardFrame, data: Dataset, full: Member | None = None
+    members: list[Member],
+    frame: StandardFrame,
+    data: Dataset,
+    full: Member | None = None,
+    *,
+    biased: bool = False,
 ) -> Answer:
     """The answer of these networks; see the module."""
     theta0s = np.stack([np.asarray(member.network.theta0) for member in members])
@@ -86,8 +93,8 @@ def combine(
     held = _held_out(values, frame.weights[rows], data, rows, average, len(members))
     correction = held.mean - average
     square, noise = correction**2, held.std**2
-    ratio = np.divide(BEYOND * noise, square, out=np.ones_like(noise), where=square > 0)
-    shares = np.clip(1.0 - ratio, 0.0, 1.0)
+    clear = np.divide(square, noise, out=np.where(square > 0, SIGNAL, 0.0), where=noise > 0)
+    shares = np.clip((clear - NOISE) / (SIGNAL - NOISE), 1.0 if biased else 0.0, 1.0)
     spread = np.zeros_like(plain) if between is None else BETWEEN * between**2
     variance = noise + spread
     dof = held.dof

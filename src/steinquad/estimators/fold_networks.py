@@ -1,7 +1,8 @@
 """The networks of one estimate: of which kind, and one for each fold, judged on that fold."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -16,28 +17,47 @@ from steinquad.training.lbfgs import LBFGS
 from steinquad.training.objective import TrainingSet, flatten, predict
 from steinquad.training.result import TrainingResult
 
-__all__ = ["Member", "Shape", "Split", "Trainer", "splits"]
+__all__ = ["Member", "Shape", "Split", "Trainer", "default_folds", "splits"]
 
-RACE_STEPS = 30  # of each activation before the worse one is dropped
-RACE_POINTS = 3000  # most points it is run on
+RACE_POINTS = 3000  # most points a race is run on
 MOST_RACED = 7  # coordinates; with more, narrow networks learn too little to tell
 NARROW, WIDE = 16, 32
-# Held-out over training mean square below which a network is too small for its data rather than
-# too large: then a wider one is tried.
-ROOM_TO_GROW, ROUGH = 2.0, 1e-4
-# Points times squared weights of one Gram matrix above which a fold trains on fewer of its points:
-# a network with many times more data than weights gains next to nothing from still more.
+DEEP_STEPS = 1200
+ROUGH = 1e-4  # held-out mean square after the race above which a deeper network is tried
+# Points times squared weights (a Gram matrix) or times weights (a gradient) above which a fold
+# trains on fewer of its points: a network with many times more data than weights gains next to
+# nothing from still more, and all of them judge it.
 MOST_WORK, FEWEST = 3e10, 8
+MOST_GRADIENT = 2e8
 MOST_JUDGED = 20_000  # points that say when to stop; all of them judge the end
+HUGE = 50_000  # points from which on two folds do
+CROWDED = 5  # points a weight below which a network suffers from holding out
 SEED_STRIDE = 1_000_003  # between the seeds of the folds' networks
 
 
 @dataclass(frozen=True)
 class Shape:
-    """What the race decides."""
+    """A kind of network and how to train it."""
 
     activation: str
     width: int
+    depth: int
+    optimizer: GaussNewton | LBFGS
+    aligned: bool = False  # first layer along the coordinates to begin with
+
+    def weights(self, dim: int, outputs: int) -> int:
+        """How many parameters, theta0 included."""
+        h = self.width
+        return h * (dim + 1) + (self.depth - 1) * h * (h + 1) + outputs * (dim * (h + 1) + 1)
+
+    def crowded(self, n: int, dim: int, outputs: int) -> bool:
+        """Whether theta0 is biased for certain: many weights for the data, and no evidence."""
+        few = n * outputs < CROWDED * self.weights(dim, outputs)
+        return few and isinstance(self.optimizer, LBFGS)
+
+
+RACED = ("tanh", "celu")
+IN_MANY_DIMENSIONS = Shape("celu", WIDE, 2, LBFGS(), aligned=True)
 
 
 @dataclass(frozen=True)
@@ -67,6 +87,15 @@ class Member:
     values: Array
 
 
+def default_folds(n: int, dim: int) -> int:
+    """How many: more where every point that is held out is missed."""
+    if n >= HUGE:
+        return 2
+    shape = IN_MANY_DIMENSIONS
+    crowded = dim > MOST_RACED and shape.crowded(n, dim, 1) and n > shape.weights(dim, 1)
+    return 8 if crowded else 4
+
+
 def splits(parts: Sequence[np.ndarray], n: int, seed: int) -> list[Split]:
     """One for each part: the rest in random order, and the part."""
     rng = np.random.default_rng(seed)
@@ -80,8 +109,6 @@ class Trainer:
     Attributes:
         frame: the data.
         splits: what each network sees and what it is judged on.
-        optimizer: how to train.
-        depth: activation layers.
         flat: prior of theta0.
         seed: of the initial weights.
         progress: called after every step of any network.
@@ -92,8 +119,6 @@ class Trainer:
 
     frame: StandardFrame
     splits: list[Split]
-    optimizer: GaussNewton | LBFGS
-    depth: int
     flat: bool
     seed: int
     progress: Progress
@@ -105,38 +130,52 @@ class Trainer:
     _least: float = np.inf
     _best: Array = field(default_factory=lambda: np.zeros(1))
 
-    def choose(
-        self, activations: Sequence[str], width: int | None
-    ) -> tuple[Shape, TrainingResult | None]:
-        """The shape with the least held-out error on the first fold, and its training there."""
-        narrow = NARROW if width is None else width
-        shapes = [Shape(activation, narrow) for activation in activations]
-        if width is None and self.frame.dim > MOST_RACED:
-            points = len(self.splits[0].train)
-            wide = points > len(flatten(self._initial(0, Shape("celu", WIDE))))
-            return Shape(activations[-1], WIDE if wide else NARROW), None
-        race = isinstance(self.optimizer, GaussNewton) and len(self.splits) > 1
-        if not race or (len(shapes) == 1 and width is not None):
-            return shapes[0], None
-        most = RACE_POINTS
-        trained = {shape: self.train(0, shape, steps=RACE_STEPS, most=most) for shape in shapes}
-        best = min(trained, key=lambda shape: trained[shape].judged.min(initial=np.inf))
-        wide = Shape(best.activation, WIDE)
-        if width is None and self._too_small(trained[best], wide):
-            wider = self.train(0, wide)
-            if wider.judged.min(initial=np.inf) < trained[best].judged.min(initial=np.inf):
-                return wide, wider
-        whole = len(self.splits[0].train) <= most
-        return best, trained[best] if whole else None
+    def choose(self, fixed: Mapping[str, Any]) -> tuple[Shape, TrainingResult | None]:
+        """The shape with the least held-out error on the first fold, and its training there.
 
-    def _too_small(self, training: TrainingResult, wide: Shape) -> bool:
-        """Whether the data ask for more weights, and can pay for them."""
-        points = len(self.splits[0].train) * len(self.frame.outputs.shift)
-        if not len(training.judged) or points < flatten(self._initial(0, wide)).size:
-            return False
-        step = int(np.argmin(training.judged))
-        error = training.judged[step]
-        return error > ROUGH and error < ROOM_TO_GROW * training.losses[step]
+        In few dimensions a short race of activations, and where the better one stays rough, a
+        deeper network, which L-BFGS trains: Gauss-Newton follows a jump so fast that it fits the
+        points on both sides of it before it finds out where it is. In many dimensions narrow
+        networks learn next to nothing in a race: CELU units along the coordinates.
+
+        Args:
+            fixed: fields of the shape that are not to be chosen.
+        """
+        if self.frame.dim > MOST_RACED:
+            wide = replace(IN_MANY_DIMENSIONS, **fixed)
+            if self._can_pay(wide):
+                return wide, None
+            narrow = replace(wide, width=NARROW, optimizer=GaussNewton())
+            return replace(narrow, **fixed), None
+        raced = [
+            replace(Shape(activation, NARROW, 2, GaussNewton()), **fixed) for activation in RACED
+        ]
+        best, training = self._race(list(dict.fromkeys(raced)))
+        deep = Shape("celu", NARROW, 3, LBFGS(max_steps=DEEP_STEPS))
+        rough = ROUGH < self._least < np.inf
+        if fixed or not rough or not self._can_pay(deep):
+            return best, training
+        least = self._least
+        deeper = self.train(0, deep)
+        return (deep, deeper) if deeper.judged.min() < least else (best, training)
+
+    def _race(self, shapes: Sequence[Shape]) -> tuple[Shape, TrainingResult | None]:
+        """The best of these after a few steps; the first where there is nothing to judge by."""
+        if len(shapes) == 1 or not len(self.splits[0].held):
+            return shapes[0], None
+        trained = {
+            shape: self.train(0, shape, steps=shape.optimizer.pilot_steps, most=RACE_POINTS)
+            for shape in shapes
+        }
+        best = min(trained, key=lambda shape: trained[shape].judged.min(initial=np.inf))
+        whole = len(self.splits[0].train) <= RACE_POINTS
+        goes_on = whole and trained[best].state is not None
+        return best, trained[best] if goes_on else None
+
+    def _can_pay(self, shape: Shape) -> bool:
+        """Whether there are more values to train on than weights."""
+        outputs = len(self.frame.outputs.shift)
+        return len(self.splits[0].train) * outputs > shape.weights(self.frame.dim, outputs)
 
     def train(
         self,
@@ -149,12 +188,10 @@ class Trainer:
     ) -> TrainingResult:
         """Train a network of this shape for fold k on at most so many points, or go on with it."""
         network = self._initial(k, shape)
-        rows = self._affordable(self.splits[k].train, flatten(network).size)[:most]
-        optimizer = self.optimizer
-        if steps is not None and isinstance(optimizer, GaussNewton):
-            optimizer = GaussNewton(
-                max_steps=min(steps, optimizer.max_steps), patience=optimizer.patience
-            )
+        rows = self._affordable(k, shape)[:most]
+        optimizer = shape.optimizer
+        if steps is not None:
+            optimizer = replace(optimizer, max_steps=min(steps, optimizer.max_steps))
         done = len(self.losses) - (0 if before is None else len(before.losses))
 
         def report(step: int, total: int, loss: float) -> None:
@@ -170,7 +207,8 @@ class Trainer:
         )
         new = slice(0 if before is None else len(before.losses), None)
         self.losses.extend(result.losses[new])
-        self.judged.extend(result.judged[new])
+        judged = result.judged if len(result.judged) else np.full(len(result.losses), np.nan)
+        self.judged.extend(judged[new])
         path = result.theta0 if result.corrected is None else result.corrected
         self._remember(path[new], result.judged[new])
         self.evaluations += result.evaluations - (0 if before is None else before.evaluations)
@@ -193,10 +231,11 @@ class Trainer:
         finished: bool = False,
     ) -> Member:
         """The network of fold k, its posterior, and what it says of its fold."""
+        finished = finished or (training is not None and training.state is None)
         if training is None or not (finished or training.stop == "converged"):
             training = self.train(k, shape, before=training)
         network = training.network
-        rows = self._affordable(self.splits[k].train, flatten(network).size)
+        rows = self._affordable(k, shape)
         data = self.frame.rows(rows, self._room(len(rows)))
         posterior = laplace(network, data, flat=self.flat, seed=self.seed)
         held = self.splits[k].held
@@ -227,16 +266,21 @@ class Trainer:
             dim=self.frame.dim,
             outputs=len(self.frame.outputs.shift),
             width=shape.width,
-            depth=self.depth,
+            depth=shape.depth,
             activation=shape.activation,
+            aligned=shape.aligned,
         )
         return SteinNetwork(jnp.zeros(len(self.frame.outputs.shift)), field)
 
-    def _affordable(self, rows: np.ndarray, weights: int) -> np.ndarray:
-        """As many rows as one Gram matrix may cost; all of them with L-BFGS, which forms none."""
-        if isinstance(self.optimizer, LBFGS):
+    def _affordable(self, k: int, shape: Shape) -> np.ndarray:
+        """As many rows of fold k as a step may cost; all where none are held out to correct it."""
+        rows = self.splits[k].train
+        p = shape.weights(self.frame.dim, len(self.frame.outputs.shift))
+        if not len(self.splits[k].held):
             return rows
-        return rows[: max(int(MOST_WORK / weights**2), FEWEST * weights)]
+        gradients = isinstance(shape.optimizer, LBFGS)
+        most = MOST_GRADIENT / p if gradients else MOST_WORK / p**2
+        return rows[: max(int(most), FEWEST * p)]
 
     def _room(self, count: int) -> int:
         """Of the largest fold, if about this size: folds that share shapes compile once."""

@@ -42,13 +42,32 @@ class MLP(eqx.Module):
 
     @classmethod
     def initialize(
-        cls, seed: int, *, dim: int, outputs: int, width: int, depth: int, activation: str
+        cls,
+        seed: int,
+        *,
+        dim: int,
+        outputs: int,
+        width: int,
+        depth: int,
+        activation: str,
+        aligned: bool = False,
     ) -> "MLP":
-        """Weights and biases uniform on +-1/sqrt(fan in), as in the paper's experiments."""
+        """Weights and biases uniform on +-1/sqrt(fan in), as in the paper's experiments.
+
+        With `aligned`, every unit of the first layer sees one coordinate to begin with, all
+        coordinates in turn, by a weight of size 1/2 to 1 and a bias up to 1/2: in many dimensions
+        a random direction is almost blind for what happens along any one of them.
+        """
         rng = np.random.default_rng(seed)  # not JAX's: nothing to compile
         weights, biases = [], []
         for i, fan_in in enumerate([dim] + [width] * depth):
             rows = (outputs, dim) if i == depth else (width,)
             for kind, shape in ((weights, (*rows, fan_in)), (biases, rows)):
                 kind.append(jnp.asarray(rng.uniform(-1.0, 1.0, shape) / np.sqrt(fan_in)))
+        if aligned:
+            first = np.zeros((width, dim))
+            seen = np.resize(rng.permutation(dim), width)
+            sizes = rng.choice([-1.0, 1.0], width) * rng.uniform(0.5, 1.0, width)
+            first[np.arange(width), seen] = sizes
+            weights[0], biases[0] = jnp.asarray(first), jnp.asarray(rng.uniform(-0.5, 0.5, width))
         return cls(tuple(weights), tuple(biases), activation)

@@ -19,6 +19,7 @@ noise `1/beta` that the evidence finds; the weights of the best step are kept.
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -27,7 +28,7 @@ from steinquad.errors import InputError
 from steinquad.networks.stein_network import SteinNetwork
 from steinquad.training.curvature import curvature, trainable
 from steinquad.training.evidence import LOG_ALPHA, LOG_BETA
-from steinquad.training.model import model
+from steinquad.training.judge import Judge
 from steinquad.training.objective import TrainingSet, flatten, theta0_entries, unflatten
 from steinquad.training.result import Stop, TrainingResult
 
@@ -37,7 +38,6 @@ FIRST_ALPHA, FIRST_BETA, FIRST_DAMPING = 1e-2, 1.0, 1.0
 LEAST_DAMPING = 1e-16
 MOST_TRIES = 25  # dampings before a step is given up
 TOO_CURVED = 0.75  # of a step, the acceleration beyond which a shorter one is tried
-BETTER = 0.1  # share by which the judged error must fall to count as better
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +52,7 @@ class GaussNewton:
 
     max_steps: int = 300
     patience: int = 20
+    pilot_steps: ClassVar[int] = 30  # after which the error tells a good network from a bad one
 
     def __post_init__(self) -> None:
         for option in ("max_steps", "patience"):
@@ -81,7 +82,7 @@ class GaussNewton:
         """
         if before is None:
             run = _Run(network, data, flat)
-            judged = _Judge(run, judge)
+            judged = Judge(network, judge, run.vector)
         else:
             run, judged = before.state
         losses = [] if before is None else list(before.losses)
@@ -95,10 +96,9 @@ class GaussNewton:
             losses.append(run.mean_square)
             theta0.append(run.vector[run.integrals].copy())
             progress(len(losses), self.max_steps, losses[-1])
-            judged.look()
-            if judged.stale >= max(self.patience, judged.marked // 2):
-                stop = "converged"
-                reason = f"{judged.what} not a tenth lower after {judged.stale} more steps"
+            judged.look(run.vector, 1.0 / run.beta)
+            if judged.gives_up(self.patience):
+                stop, reason = "converged", judged.reason
                 break
         if not np.isfinite(run.mean_square):
             stop, reason = "not_finite", f"the loss is {run.mean_square} at the start"
@@ -108,7 +108,7 @@ class GaussNewton:
             reason=reason,
             losses=np.asarray(losses),
             theta0=np.asarray(theta0).reshape(len(losses), network.theta0.size),
-            judged=np.asarray(judged.path),
+            judged=np.asarray([] if judge is None else judged.path),
             corrected=None if judge is None else np.asarray(judged.corrected),
             evaluations=run.evaluations,
             state=(run, judged),
@@ -183,37 +183,3 @@ class _Run:
         square = max(float(np.sum(self.at.squares / noise**2)), 1e-300)
         self.alpha = float(np.clip(self.gamma / weight, *np.exp(LOG_ALPHA)))
         self.beta = float(np.clip((self.observations - self.gamma) / square, *np.exp(LOG_BETA)))
-
-
-class _Judge:
-    """Remembers the best weights so far."""
-
-    def __init__(self, run: _Run, held_out: TrainingSet | None) -> None:
-        self.run = run
-        self.held_out = None if held_out is None else model(run.model.like, held_out)
-        self.total = 0.0 if held_out is None else float(np.sum(held_out.blocks.weights))
-        self.what = "the noise was" if held_out is None else "the held-out error was"
-        self.best, self.least = run.vector, np.inf
-        self.mark, self.marked = np.inf, 0  # the last clearly better error, and its step
-        self.path: list[float] = []
-        self.corrected: list[Array] = []
-
-    @property
-    def stale(self) -> int:
-        """Steps since the error was last clearly better."""
-        return len(self.path) - self.marked
-
-    def look(self) -> None:
-        """Judge the present weights."""
-        run = self.run
-        if self.held_out is None:
-            error = 1.0 / run.beta
-        else:
-            squares, sums = self.held_out.moments(run.vector)
-            error = float(np.exp(np.mean(np.log(np.maximum(squares / self.total, 1e-300)))))
-            self.corrected.append(run.vector[run.integrals] - sums / self.total)
-        self.path.append(error)
-        if error < (1 - BETTER) * self.mark:
-            self.mark, self.marked = error, len(self.path)
-        if error < self.least:
-            self.best, self.least = run.vector, error

@@ -1,6 +1,11 @@
-"""Full-batch L-BFGS with a strong-Wolfe line search (SciPy's), run to float64 accuracy."""
+"""Full-batch L-BFGS with a strong-Wolfe line search (SciPy's).
+
+Its steps cost a gradient each, whatever the number of weights is, and stopped early they leave a
+network smoother than its data could make it: the trainer for weights that crowd their data.
+"""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import jax.numpy as jnp
 import numpy as np
@@ -9,6 +14,7 @@ import scipy.optimize
 from steinquad._types import Array, Progress
 from steinquad.errors import InputError
 from steinquad.networks.stein_network import SteinNetwork
+from steinquad.training.judge import Judge
 from steinquad.training.objective import (
     Penalty,
     TrainingSet,
@@ -20,6 +26,9 @@ from steinquad.training.objective import (
 from steinquad.training.result import Stop, TrainingResult
 
 __all__ = ["LBFGS"]
+
+# The held-out error changes slowly after the first steps, and costs a fifth of a step.
+ALWAYS_JUDGED, JUDGED_EVERY = 100, 10
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +42,9 @@ class LBFGS:
         rtol: stop when the loss has fallen by less than this fraction over the last `window`
             steps; 0 runs until float64 can no longer tell two losses apart.
         window: steps over which that progress is measured.
+        patience: steps in which the held-out error must fall by a tenth, or half the steps so far
+            where those are more; training stops when it does not. Without held-out points the
+            loss alone says when.
     """
 
     penalty: float = 1e-8
@@ -40,9 +52,11 @@ class LBFGS:
     history: int = 100
     rtol: float = 0.05
     window: int = 100
+    patience: int = 150
+    pilot_steps: ClassVar[int] = 300  # after which the error tells a good network from a bad one
 
     def __post_init__(self) -> None:
-        for option in ("max_steps", "history", "window"):
+        for option in ("max_steps", "history", "window", "patience"):
             value = getattr(self, option)
             if not isinstance(value, int) or value < 1:
                 raise InputError(f"{option} is {value!r}; give an integer >= 1.")
@@ -61,20 +75,21 @@ class LBFGS:
         judge: TrainingSet | None = None,
         before: TrainingResult | None = None,
     ) -> TrainingResult:
-        """Train on the loss of `training.objective`, which alone says when to stop.
+        """Train on the loss of `training.objective`; the best weights are kept.
 
         Args:
             network: where to start.
             data: what to fit.
             flat: no penalty on theta0.
             progress: called with (step, total, loss) after every step.
-            judge: not used.
-            before: not used: there is no curvature to go on with.
+            judge: points that say when to stop.
+            before: not used: a finished training cannot go on.
         """
-        del judge, before
+        del before
         penalty = Penalty(self.penalty, theta0=not flat)
         like, vector = network, np.asarray(flatten(network))
         integrals = theta0_entries(like)
+        judged = None if judge is None else Judge(like, judge, vector)
         losses: list[float] = []
         theta0: list[Array] = []
         evaluations = 0
@@ -91,6 +106,14 @@ class LBFGS:
             losses.append(float(intermediate_result.fun))
             theta0.append(intermediate_result.x[integrals].copy())
             progress(len(losses), self.max_steps, losses[-1])
+            if judged is not None:
+                if len(losses) < ALWAYS_JUDGED or len(losses) % JUDGED_EVERY == 0:
+                    judged.look(intermediate_result.x, losses[-1])
+                else:
+                    judged.skip()
+                if judged.gives_up(self.patience):
+                    reason = judged.reason
+                    raise StopIteration
             if len(losses) > self.window and self.rtol > 0:
                 fallen = 1 - losses[-1] / losses[-1 - self.window]
                 if fallen < self.rtol:
@@ -131,10 +154,12 @@ class LBFGS:
         elif not reason:
             reason = "no step lowers the loss in float64"
         return TrainingResult(
-            network=unflatten(jnp.asarray(vector), like),
+            network=unflatten(jnp.asarray(vector if judged is None else judged.best), like),
             stop=stop,
             reason=reason,
             losses=np.asarray(losses),
             theta0=np.asarray(theta0).reshape(len(losses), network.theta0.size),
             evaluations=evaluations,
+            judged=np.asarray([] if judged is None else judged.path),
+            corrected=None if judged is None else np.asarray(judged.corrected),
         )
