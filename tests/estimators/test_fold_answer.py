@@ -83,6 +83,14 @@ def test_corrections_within_their_noise_are_not_made_and_large_ones_are():
     assert far.corrected[0] > 0.99 and far.mean[0] == pytest.approx(100.1, abs=0.01)
 
 
+def test_networks_known_to_be_biased_are_corrected_whatever_the_noise():
+    members, frame, data, values = problem(THETA0S, noise() + 0.05)
+    doubtful, known = combine(members, frame, data), combine(members, frame, data, biased=True)
+    assert doubtful.corrected[0] == 0.0 and known.corrected[0] == 1.0
+    assert known.mean[0] == pytest.approx(values.mean())
+    assert known.covariance[0, 0] == doubtful.covariance[0, 0]
+
+
 def test_networks_that_agree_and_miss_nothing_have_no_variance():
     members, frame, data, _ = problem([0.5] * FOLDS, np.r_[np.zeros(N - 1), 0.0])
     answer = combine(members, frame, data)

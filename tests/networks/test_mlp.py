@@ -70,3 +70,22 @@ def test_value_by_hand(depth):
     values, slopes = field.hidden(jnp.asarray(z))
     assert len(values) == len(slopes) == depth
     assert_close(np.asarray(slopes[-1]), 1 - h**2, rtol=1e-13)
+
+
+@pytest.mark.parametrize(("dim", "width"), [(1, 3), (2, 5), (5, 5), (8, 5)])
+def test_aligned_units_see_one_coordinate_each_and_all_in_turn(dim, width):
+    options = {"dim": dim, "outputs": 1, "width": width, "depth": 2, "activation": "celu"}
+    field = MLP.initialize(3, **options, aligned=True)
+    first = np.asarray(field.weights[0])
+    assert np.count_nonzero(first, axis=1).tolist() == [1] * width
+    seen = np.count_nonzero(first, axis=0)
+    assert seen.max() - seen.min() <= 1
+    sizes = np.abs(first[first != 0])
+    assert sizes.min() >= 0.5 and sizes.max() <= 1.0
+    assert np.abs(field.biases[0]).max() <= 0.5
+    # the other layers are those of a random start
+    plain = MLP.initialize(3, **options)
+    assert all(
+        np.array_equal(a, b) for a, b in zip(field.weights[1:], plain.weights[1:], strict=True)
+    )
+    assert not np.array_equal(first, MLP.initialize(4, **options, aligned=True).weights[0])

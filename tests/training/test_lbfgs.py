@@ -27,8 +27,8 @@ def problem():
     return random_network(1, dim=1, outputs=2), normal_data(1, n=40, dim=1, outputs=2)
 
 
-def fit(optimizer, network, data, progress=no_progress, flat=True):
-    return optimizer.fit(network, data, flat=flat, progress=progress)
+def fit(optimizer, network, data, progress=no_progress, flat=True, judge=None):
+    return optimizer.fit(network, data, flat=flat, progress=progress, judge=judge)
 
 
 def gradient(network, data) -> np.ndarray:
@@ -90,3 +90,31 @@ def test_a_loss_that_is_not_finite_is_reported():
     broken = replace(data, blocks=blocks)
     result = fit(LBFGS(penalty=STRENGTH, max_steps=20), network, broken)
     assert result.stop == "not_finite" and "the loss is" in result.reason
+
+
+def test_held_out_points_say_when_to_stop_and_the_best_weights_are_kept():
+    """Few noisy points and many weights: the loss falls on while the held-out error rises."""
+    rng = np.random.default_rng(0)
+    network = random_network(1, dim=2, width=8)
+    data, judge = normal_data(1, n=30, dim=2), normal_data(2, n=60, dim=2)
+    y = np.asarray(data.blocks.y) + rng.normal(size=data.blocks.y.shape)
+    noisy = replace(data, blocks=replace(data.blocks, y=jnp.asarray(y)))
+    result = fit(LBFGS(patience=30, rtol=0.0), network, noisy, judge=judge)
+    assert result.stop == "converged"
+    assert result.reason.startswith("the held-out error was not a tenth lower after")
+    steps = len(result.losses)
+    assert len(result.judged) == len(result.theta0) == len(result.corrected) == steps
+    best = int(np.argmin(result.judged))
+    assert best < steps - 1 and np.all(np.diff(result.losses) <= 0)
+    missed = judge.merged().y - predict(result.network, judge)
+    assert np.mean(missed**2) == pytest.approx(result.judged[best], rel=1e-12)
+    assert np.array_equal(result.theta0[best], result.network.theta0)
+    corrected = np.asarray(result.network.theta0) + missed.mean(axis=0)
+    np.testing.assert_allclose(result.corrected[best], corrected, rtol=1e-12)
+    # not judged, it goes on to where the loss ends
+    alone = fit(LBFGS(rtol=0.0, max_steps=steps + 50), network, noisy)
+    assert len(alone.losses) > steps and len(alone.judged) == 0 and alone.corrected is None
+    # between two looks the last error stands
+    monotone = fit(LBFGS(max_steps=140), network, data, judge=data)
+    late = monotone.judged[100:]
+    assert len(set(late)) <= 5 and all(late[:9] == late[0])

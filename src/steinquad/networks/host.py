@@ -36,9 +36,9 @@ class _Layers:
     """The weights as NumPy arrays and what follows from them alone."""
 
     theta0: Array  # (k,)
-    w1: Array  # (h1, d)
-    w2: Array  # (h2, h1)
-    w3: Array  # (k, d, h2)
+    w1: Array  # (h, d)
+    w2: Array  # (h, h)
+    w3: Array  # (k, d, h)
     b1: Array
     b2: Array
     b3: Array  # (k, d)
@@ -102,8 +102,9 @@ def _panel(
     layers: _Layers, name: str, z: Array, drift: Array, m: Array, g: Array, rows: Array
 ) -> None:
     """Fill `g` and `rows` for one panel of points."""
-    n, (outputs, d, h2), h1 = len(z), layers.w3.shape, len(layers.w1)
-    ends = np.cumsum([outputs, h1 * d, h2 * h1, outputs * d * h2, h1, h2])
+    outputs, d, h = layers.w3.shape
+    n = len(z)
+    ends = np.cumsum([outputs, h * d, h * h, outputs * d * h, h, h])
     activation = HOST_ACTIVATIONS[name]
     a1, d1, c1 = activation(z @ layers.w1.T + layers.b1)
     a2, d2, c2 = activation(a1 @ layers.w2.T + layers.b2)
@@ -111,13 +112,13 @@ def _panel(
         rows[:] = 0.0  # the last layers of other outputs
     for k in range(outputs):
         w1, w2, w3, b1, b2, b3 = np.split(rows[:, k, outputs:], ends[1:] - outputs, axis=1)
-        w1, w2 = w1.reshape(n, h1, d), w2.reshape(n, h2, h1)
+        w1, w2 = w1.reshape(n, h, d), w2.reshape(n, h, h)
         rows[:, k, k] = 1.0
-        pushed = drift @ layers.w3[k]  # (n, h2)
+        pushed = drift @ layers.w3[k]  # (n, h)
         g[:, k] = layers.theta0[k] + drift @ layers.b3[k] + np.einsum("nj,nj->n", pushed, a2)
         slope2 = pushed * d2  # derivative of g by the second layer before activation
         slope1 = np.zeros_like(d1)  # by d1, and then by the first layer before activation
-        last = w3.reshape(n, outputs, d, h2)[:, k]
+        last = w3.reshape(n, outputs, d, h)[:, k]
         np.multiply(drift[:, :, None], a2[:, None, :], out=last)
         w1[:] = 0.0
         for r, (slot, mixed) in enumerate(zip(layers.slots, layers.mixed, strict=True)):
