@@ -11,7 +11,7 @@ from steinquad.errors import InputError
 from steinquad.estimate import Check, Estimate, Status
 from steinquad.estimators.base import constant_estimate, constant_outputs
 from steinquad.estimators.cross_fit import parts
-from steinquad.estimators.fold_answer import Answer, combine
+from steinquad.estimators.fold_answer import Answer, combine, laplace_covariance
 from steinquad.estimators.fold_networks import (
     Member,
     Shape,
@@ -163,7 +163,6 @@ class BSN:
             full = trainer.full(shape, members)
         answer = combine(members, trainer.frame, data, full, biased=biased)
         shown = members if full is None else [full]
-        trained = members if full is None else [full, *members]
         outputs = frame.outputs
         mean, covariance = outputs.integrals(answer.mean, answer.covariance)
         plain = outputs.in_units(answer.plain[None])[0]
@@ -174,10 +173,10 @@ class BSN:
             covariance,
             scalar=data.scalar,
             method=self.name,
-            status=_status(members, trained, frame.violation),
+            status=_status(members, shown, frame.violation),
             n=data.n,
             dof=answer.dof,
-            stats=_stats(trained, trainer, shape, answer, outputs),
+            stats=_stats(shown, count + (full is not None), trainer, shape, answer, outputs),
             history={
                 "loss": np.asarray(trainer.losses),
                 "held_out": np.asarray(trainer.judged),
@@ -255,14 +254,14 @@ def _heeding_noise(trainer: Trainer, shape: Shape, data: Dataset) -> StandardFra
     return trainer.frame.weighted(data.effective_weights * outputs.noise_weights(misfit))
 
 
-def _status(members: list[Member], trained: list[Member], violation: str | None) -> Status:
-    for member in trained:
-        finite = np.isfinite(member.posterior.theta0_covariance).all()
-        if member.training.stop == "not_finite" or not finite:
-            return Status("not_finite", member.training.reason)
+def _status(members: list[Member], shown: list[Member], violation: str | None) -> Status:
+    failed = [member for member in members + shown if member.training.stop == "not_finite"]
+    failed += [m for m in shown if not np.isfinite(m.posterior.theta0_covariance).all()]
+    if failed:
+        return Status("not_finite", failed[0].training.reason)
     if violation:
         return Status("suspect", violation)
-    gap = max(member.posterior.gap for member in members)
+    gap = max(member.posterior.gap for member in shown)
     if gap > LARGEST_GAP:
         return Status(
             "suspect",
@@ -275,26 +274,32 @@ def _status(members: list[Member], trained: list[Member], violation: str | None)
 
 
 def _stats(
-    members: list[Member], trainer: Trainer, shape: Shape, answer: Answer, outputs: Outputs
+    shown: list[Member],
+    networks: int,
+    trainer: Trainer,
+    shape: Shape,
+    answer: Answer,
+    outputs: Outputs,
 ) -> dict[str, Any]:
-    """Numbers of the first network, but for those that count all."""
-    first, precisions = members[0], members[0].posterior.precisions
+    """Numbers of the first network that answers, but for those that count all."""
+    first, precisions = shown[0], shown[0].posterior.precisions
+    posterior = np.sqrt(np.diag(laplace_covariance(shown)))
     stats: dict[str, Any] = {
         "activation": shape.activation,
         "width": shape.width,
         "depth": shape.depth,
         "optimizer": type(shape.optimizer).__name__,
         "weights": len(flatten(first.network)),
-        "networks": len(members),
+        "networks": networks,
         "steps": len(trainer.losses),
         "evaluations": trainer.evaluations,
         "loss": trainer.losses[-1] if trainer.losses else float("nan"),
         "prior_precision": precisions.alpha,
         "noise": float(1 / np.sqrt(precisions.beta)),
         "effective_weights": precisions.gamma,
-        "posterior_std": outputs.spread_in_units(answer.posterior[None])[0],
-        "variance_gap": max(member.posterior.gap for member in members),
-        "jitter": max(member.posterior.jitter for member in members),
+        "posterior_std": outputs.spread_in_units(posterior[None])[0],
+        "variance_gap": max(member.posterior.gap for member in shown),
+        "jitter": max(member.posterior.jitter for member in shown),
     }
     if answer.between is not None:
         stats["between_std"] = outputs.spread_in_units(answer.between[None])[0]

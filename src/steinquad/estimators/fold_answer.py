@@ -32,7 +32,7 @@ from steinquad.estimators.outputs import correlated
 from steinquad.estimators.standard_frame import StandardFrame
 from steinquad.standard_error import standard_error
 
-__all__ = ["Answer", "HeldOut", "combine"]
+__all__ = ["Answer", "HeldOut", "combine", "laplace_covariance"]
 
 BETWEEN = 0.5  # of the variance between networks that counts
 NOISE, SIGNAL = 4.0, 9.0  # squared standard errors of a correction that is not, that is, made
@@ -57,7 +57,6 @@ class Answer:
     covariance: Array
     dof: float
     plain: Array
-    posterior: Array  # std by Laplace, root mean square over the networks
     between: Array | None  # std of the integrals of several networks around the plain answer
     held_out: HeldOut | None
     corrected: Array  # share of the correction that was made, (k,)
@@ -75,19 +74,17 @@ def combine(
     theta0s = np.stack([np.asarray(member.network.theta0) for member in members])
     average = theta0s.mean(axis=0)
     plain = average if full is None else np.asarray(full.network.theta0)
-    trusted = members if full is None else [full]
-    laplace = np.mean([member.posterior.theta0_covariance for member in trusted], axis=0)
-    posterior = np.sqrt(np.diag(laplace))
     between = None
     if len(members) > 1:
         between = np.sqrt(np.sum((theta0s - plain) ** 2, axis=0) / (len(members) - 1))
     rows = np.concatenate([member.held for member in members])
     if not len(rows) or not data.sampled:
-        covariance, dof = laplace, max(data.effective_weights.sum() - 1, 1.0)
+        covariance = laplace_covariance(members if full is None else [full])
+        dof = max(data.effective_weights.sum() - 1, 1.0)
         if between is not None:
             covariance = covariance + np.atleast_2d(np.cov(theta0s, rowvar=False))
         shares = np.zeros_like(plain)
-        return Answer(plain, covariance, dof, plain, posterior, between, None, shares)
+        return Answer(plain, covariance, dof, plain, between, None, shares)
     order = np.argsort(rows)
     rows, values = rows[order], np.concatenate([member.values for member in members])[order]
     held = _held_out(values, frame.weights[rows], data, rows, average, len(members))
@@ -103,9 +100,12 @@ def combine(
         unlimited = np.full_like(parts, np.inf)
         dof = float(np.divide(variance**2, parts, out=unlimited, where=parts > 0).min())
     covariance = correlated(variance, values - held.mean)
-    return Answer(
-        plain + shares * correction, covariance, dof, plain, posterior, between, held, shares
-    )
+    return Answer(plain + shares * correction, covariance, dof, plain, between, held, shares)
+
+
+def laplace_covariance(members: list[Member]) -> Array:
+    """Of the integrals by the posterior, average over the networks, (k, k)."""
+    return np.mean([member.posterior.theta0_covariance for member in members], axis=0)
 
 
 def _held_out(

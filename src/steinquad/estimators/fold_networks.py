@@ -1,7 +1,8 @@
 """The networks of one estimate: of which kind, and one for each fold, judged on that fold."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from typing import Any
 
 import jax.numpy as jnp
@@ -75,16 +76,21 @@ class Member:
     Attributes:
         network: at its best step.
         training: how it got there.
-        posterior: around it.
+        find_posterior: what finds it, when it is asked for.
         held: rows that it has not seen, none without folds.
         values: `theta0 + y - g` there, standardized, (held, k).
     """
 
     network: SteinNetwork
     training: TrainingResult
-    posterior: Posterior
+    find_posterior: Callable[[], Posterior]
     held: np.ndarray
     values: Array
+
+    @cached_property
+    def posterior(self) -> Posterior:
+        """Around the network; not every one is asked for."""
+        return self.find_posterior()
 
 
 def default_folds(n: int, dim: int) -> int:
@@ -237,7 +243,7 @@ class Trainer:
         network = training.network
         rows = self._affordable(k, shape)
         data = self.frame.rows(rows, self._room(len(rows)))
-        posterior = laplace(network, data, flat=self.flat, seed=self.seed)
+        posterior = partial(laplace, network, data, flat=self.flat, seed=self.seed)
         held = self.splits[k].held
         judge = self._judge(k)
         values = np.empty((0, len(network.theta0)))
