@@ -29,7 +29,7 @@ ROUGH = 1e-4  # held-out mean square after the race above which a deeper network
 # trains on fewer of its points: a network with many times more data than weights gains next to
 # nothing from still more, and all of them judge it.
 MOST_WORK, FEWEST = 3e10, 8
-MOST_GRADIENT = 2e8
+MOST_GRADIENT = 1e8
 MOST_JUDGED = 20_000  # points that say when to stop; all of them judge the end
 HUGE = 50_000  # points from which on two folds do
 CROWDED = 5  # points a weight below which a network suffers from holding out
