@@ -11,7 +11,7 @@ from steinquad.errors import InputError
 from steinquad.estimate import Check, Estimate, Status
 from steinquad.estimators.base import constant_estimate, constant_outputs
 from steinquad.estimators.cross_fit import parts
-from steinquad.estimators.fold_answer import Answer, combine, laplace_covariance
+from steinquad.estimators.fold_answer import Answer, combine
 from steinquad.estimators.fold_networks import (
     Member,
     Shape,
@@ -166,17 +166,16 @@ class BSN:
         outputs = frame.outputs
         mean, covariance = outputs.integrals(answer.mean, answer.covariance)
         plain = outputs.in_units(answer.plain[None])[0]
-        networks = [member.network for member in shown]
-        fitted = np.mean([predict(network, frame.at_all()) for network in networks], axis=0)
+        fitted = np.mean([predict(member.network, frame.at_all()) for member in shown], axis=0)
         estimate = Estimate.build(
             mean,
             covariance,
             scalar=data.scalar,
             method=self.name,
-            status=_status(members, shown, frame.violation),
+            status=_status(members, shown[0], frame.violation),
             n=data.n,
             dof=answer.dof,
-            stats=_stats(shown, count + (full is not None), trainer, shape, answer, outputs),
+            stats=_stats(shown[0], count + (full is not None), trainer, shape, answer, outputs),
             history={
                 "loss": np.asarray(trainer.losses),
                 "held_out": np.asarray(trainer.judged),
@@ -184,7 +183,7 @@ class BSN:
             },
             values=data.fx,
             fitted=outputs.in_units(fitted),
-            predictor=Predictor(frame, networks, [m.posterior for m in shown], measure),
+            predictor=Predictor(frame, shown, measure),
             _model_mean=plain,
             _state=shape,
         )
@@ -254,14 +253,15 @@ def _heeding_noise(trainer: Trainer, shape: Shape, data: Dataset) -> StandardFra
     return trainer.frame.weighted(data.effective_weights * outputs.noise_weights(misfit))
 
 
-def _status(members: list[Member], shown: list[Member], violation: str | None) -> Status:
-    failed = [member for member in members + shown if member.training.stop == "not_finite"]
-    failed += [m for m in shown if not np.isfinite(m.posterior.theta0_covariance).all()]
-    if failed:
-        return Status("not_finite", failed[0].training.reason)
+def _status(members: list[Member], first: Member, violation: str | None) -> Status:
+    for member in (*members, first):
+        if member.training.stop == "not_finite":
+            return Status("not_finite", member.training.reason)
+    if not np.isfinite(first.posterior.theta0_covariance).all():
+        return Status("not_finite", "the posterior variance of theta0 is not finite")
     if violation:
         return Status("suspect", violation)
-    gap = max(member.posterior.gap for member in shown)
+    gap = first.posterior.gap
     if gap > LARGEST_GAP:
         return Status(
             "suspect",
@@ -274,7 +274,7 @@ def _status(members: list[Member], shown: list[Member], violation: str | None) -
 
 
 def _stats(
-    shown: list[Member],
+    first: Member,
     networks: int,
     trainer: Trainer,
     shape: Shape,
@@ -282,8 +282,8 @@ def _stats(
     outputs: Outputs,
 ) -> dict[str, Any]:
     """Numbers of the first network that answers, but for those that count all."""
-    first, precisions = shown[0], shown[0].posterior.precisions
-    posterior = np.sqrt(np.diag(laplace_covariance(shown)))
+    found = first.posterior
+    posterior = np.sqrt(np.diag(found.theta0_covariance))
     stats: dict[str, Any] = {
         "activation": shape.activation,
         "width": shape.width,
@@ -294,12 +294,12 @@ def _stats(
         "steps": len(trainer.losses),
         "evaluations": trainer.evaluations,
         "loss": trainer.losses[-1] if trainer.losses else float("nan"),
-        "prior_precision": precisions.alpha,
-        "noise": float(1 / np.sqrt(precisions.beta)),
-        "effective_weights": precisions.gamma,
+        "prior_precision": found.precisions.alpha,
+        "noise": float(1 / np.sqrt(found.precisions.beta)),
+        "effective_weights": found.precisions.gamma,
         "posterior_std": outputs.spread_in_units(posterior[None])[0],
-        "variance_gap": max(member.posterior.gap for member in shown),
-        "jitter": max(member.posterior.jitter for member in shown),
+        "variance_gap": found.gap,
+        "jitter": found.jitter,
     }
     if answer.between is not None:
         stats["between_std"] = outputs.spread_in_units(answer.between[None])[0]

@@ -32,7 +32,7 @@ from steinquad.estimators.outputs import correlated
 from steinquad.estimators.standard_frame import StandardFrame
 from steinquad.standard_error import standard_error
 
-__all__ = ["Answer", "HeldOut", "combine", "laplace_covariance"]
+__all__ = ["Answer", "HeldOut", "combine"]
 
 BETWEEN = 0.5  # of the variance between networks that counts
 NOISE, SIGNAL = 4.0, 9.0  # squared standard errors of a correction that is not, that is, made
@@ -79,7 +79,8 @@ def combine(
         between = np.sqrt(np.sum((theta0s - plain) ** 2, axis=0) / (len(members) - 1))
     rows = np.concatenate([member.held for member in members])
     if not len(rows) or not data.sampled:
-        covariance = laplace_covariance(members if full is None else [full])
+        trusted = members if full is None else [full]
+        covariance = np.mean([member.posterior.theta0_covariance for member in trusted], axis=0)
         dof = max(data.effective_weights.sum() - 1, 1.0)
         if between is not None:
             covariance = covariance + np.atleast_2d(np.cov(theta0s, rowvar=False))
@@ -101,11 +102,6 @@ def combine(
         dof = float(np.divide(variance**2, parts, out=unlimited, where=parts > 0).min())
     covariance = correlated(variance, values - held.mean)
     return Answer(plain + shares * correction, covariance, dof, plain, between, held, shares)
-
-
-def laplace_covariance(members: list[Member]) -> Array:
-    """Of the integrals by the posterior, average over the networks, (k, k)."""
-    return np.mean([member.posterior.theta0_covariance for member in members], axis=0)
 
 
 def _held_out(

@@ -87,9 +87,13 @@ class Member:
     held: np.ndarray
     values: Array
 
-    @cached_property
+    @property
     def posterior(self) -> Posterior:
         """Around the network; not every one is asked for."""
+        return self._posterior
+
+    @cached_property
+    def _posterior(self) -> Posterior:
         return self.find_posterior()
 
 

@@ -1,7 +1,8 @@
 """From a dataset to standardized training data and back: the only place where units change."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, Protocol
 
 import jax
 import numpy as np
@@ -140,13 +141,21 @@ def _points(x: Array, score: Array, measure: Measure | None) -> Points:
     return Points(x, score, measure.log_density(x) if known and measure else None)
 
 
+class Fitted(Protocol):
+    """A network and its posterior, which may be found when it is asked for."""
+
+    @property
+    def network(self) -> SteinNetwork: ...
+    @property
+    def posterior(self) -> Posterior: ...
+
+
 @dataclass(frozen=True)
 class Predictor:
     """The fitted model of f at new points, in the user's units: the average of its members."""
 
     frame: StandardFrame
-    networks: list[SteinNetwork]
-    posteriors: list[Posterior]
+    members: Sequence[Fitted]
     measure: Measure | None
 
     @float64
@@ -158,20 +167,18 @@ class Predictor:
         The variance is the members' own on average plus that between them.
         """
         points = self.frame.at(x, score, self.measure)
-        means = np.stack([predict(network, points) for network in self.networks])
+        means = np.stack([predict(member.network, points) for member in self.members])
         mean = self.frame.outputs.in_units(means.mean(axis=0))
         if not return_std:
             return mean, None
-        own = [
-            _variance(network, posterior, points)
-            for network, posterior in zip(self.networks, self.posteriors, strict=True)
-        ]
+        own = [_variance(member, points) for member in self.members]
         spread = np.sqrt(np.mean(own, axis=0) + means.var(axis=0))
         return mean, self.frame.outputs.spread_in_units(spread)
 
 
-def _variance(network: SteinNetwork, posterior: Posterior, points: TrainingSet) -> Array:
+def _variance(member: Fitted, points: TrainingSet) -> Array:
     """Posterior variance of g at the points, standardized, (n, k)."""
+    network, posterior = member.network, member.posterior
     vector = flatten(network)
     if posterior.factor is None:
         raise InputError(
