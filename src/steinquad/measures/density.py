@@ -1,6 +1,7 @@
 """A measure known by an unnormalized log density, a JAX function of one point."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import jax
@@ -27,6 +28,8 @@ class LogDensity(Measure):
             not declared makes the integrals wrong, not merely noisy.
         names: coordinate names, `x0, x1, ...` by default.
         sample: function `(n, seed) -> (n, d)` of independent draws, where there is one.
+        sequential: one point after the other. Right where the log density runs a solver with
+            steps of its own choice: together, all points would take those of the slowest.
 
     >>> LogDensity(lambda x: -x @ x, 2).score([[1.0, 2.0]])
     array([[-2., -4.]])
@@ -39,6 +42,7 @@ class LogDensity(Measure):
         support: Any = None,
         names: Sequence[str] | None = None,
         sample: Callable[[int, int], Any] | None = None,
+        sequential: bool = False,
     ) -> None:
         whole = isinstance(dim, int | np.integer) and not isinstance(dim, bool)
         if not whole or dim < 1:
@@ -52,8 +56,9 @@ class LogDensity(Measure):
         _check(log_density, int(dim))
         self._sampler = sample
         self.provides = frozenset({"log_density"} | ({"sample"} if sample else set()))
-        self._values = jax.jit(jax.vmap(log_density))
-        self._scores = jax.jit(jax.vmap(jax.grad(log_density)))
+        over = partial(partial, jax.lax.map) if sequential else jax.vmap
+        self._values = jax.jit(over(log_density))
+        self._scores = jax.jit(over(jax.grad(log_density)))
 
     @float64
     def score(self, x: Array) -> Array:
