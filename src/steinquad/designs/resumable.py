@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import jax
 import numpy as np
@@ -118,7 +119,9 @@ class _Directory:
             with np.load(file) as arrays:
                 return dict(arrays)
         except (OSError, ValueError, EOFError, KeyError):
-            raise InputError(f"file {file} cannot be read; delete it to compute it anew.") from None
+            raise InputError(
+                f"file {file} cannot be read; delete it to compute it anew."
+            ) from None
 
     def _write(self, stage: str, arrays: dict[str, Any]) -> None:
         try:
