@@ -45,8 +45,10 @@ def goodwin(
     """Posterior means of the Goodwin oscillator, by NUTS with Stein polynomials and by Sobol."""
     import steinquad as sq
     from steinquad.problems.goodwin import PARAMETERS
-    from steinquad.reproduce.goodwin import by_importance, by_nuts
+    from steinquad.reproduce.goodwin import by_importance, by_nuts, check_sizes
 
+    check_sizes(draws, points)
+    sq.Polynomial(order=order)  # refuses a bad one now, not after the chains
     problem = sq.problems.goodwin(seed, rtol=rtol)
     with progress_bar(label="Sobol", enabled=not as_json) as progress:
         found = [by_importance(problem, points, seed=draw_seed, progress=progress)]

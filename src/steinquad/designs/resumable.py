@@ -118,10 +118,8 @@ class _Directory:
         try:
             with np.load(file) as arrays:
                 return dict(arrays)
-        except (OSError, ValueError, EOFError, KeyError):
-            raise InputError(
-                f"file {file} cannot be read; delete it to compute it anew."
-            ) from None
+        except (OSError, ValueError, EOFError, BadZipFile):
+            raise InputError(f"file {file} cannot be read; delete the directory.") from None
 
     def _write(self, stage: str, arrays: dict[str, Any]) -> None:
         try:

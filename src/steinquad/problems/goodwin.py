@@ -6,11 +6,9 @@ observed with noise at 2400 times. We work in w = log x on all of R^4, where the
 and integrate x = exp(w): in x itself the posterior would end at a boundary.
 """
 
-import math
 from collections.abc import Callable
 from typing import Any, Literal
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from scipy.integrate import solve_ivp
@@ -86,10 +84,11 @@ def goodwin(
         name=f"goodwin-{seed}",
         integrand=lambda w: np.exp(as_points("w", w, len(PARAMETERS))),
         measure=LogDensity(
-            _with_score(log_posterior, sensitivity),
+            log_posterior,
             len(PARAMETERS),
             names=[f"log {name}" for name in PARAMETERS],
             sequential=True,
+            derivative=sensitivity,
         ),
         truth=np.array(TRUTHS[seed]) if known else np.full(len(PARAMETERS), np.nan),
         source="Goodwin oscillator of Ott, Tiemann, Hennig and Briol (UAI 2023), data of seed "
@@ -160,27 +159,3 @@ def simulator(
         return solution.ys, solution.result == diffrax.RESULTS.successful
 
     return solve
-
-
-def _with_score(function: Callable[[Any], Any], sensitivity: Sensitivity) -> Callable[[Any], Any]:
-    """`function` with its gradient found as asked, whoever differentiates it and how.
-
-    Samplers and measures take gradients in reverse; four forward tangents carried along with the
-    solution are cheaper than its adjoint.
-    """
-
-    @jax.custom_vjp
-    def value(w: Any) -> Any:
-        return function(w)
-
-    def along(w: Any) -> tuple[Any, Any]:
-        if sensitivity == "reverse":
-            result, gradient = jax.value_and_grad(function)(w)
-        else:
-            tangents = jnp.eye(len(w))
-            push = jax.vmap(lambda t: jax.jvp(function, (w,), (t,)), out_axes=(None, 0))
-            result, gradient = push(tangents)
-        return result, jnp.where(jnp.isfinite(result), gradient, math.nan)
-
-    value.defvjp(along, lambda gradient, weight: (weight * gradient,))
-    return value

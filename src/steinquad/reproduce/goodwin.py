@@ -16,9 +16,21 @@ from steinquad.problems import Problem, goodwin_nuts
 from steinquad.problems.goodwin import GENERATING
 from steinquad.reproduce.reference import Reference
 
-__all__ = ["by_importance", "by_nuts"]
+__all__ = ["by_importance", "by_nuts", "check_sizes"]
 
+CHAINS = 4
 REPLICATES = 8  # scrambles of the Sobol points; their spread is the standard error
+
+
+def check_sizes(draws: int, points: int) -> None:
+    """Refuse at once what the computations could not use."""
+    each = points // REPLICATES
+    if each < 2 or points % REPLICATES or each & (each - 1):
+        raise InputError(
+            f"points is {points}; give {REPLICATES} times a power of two, such as 16384."
+        )
+    if draws < CHAINS or draws % CHAINS:
+        raise InputError(f"draws is {draws}; give a multiple of {CHAINS}, such as 8000.")
 
 
 def by_nuts(
@@ -31,9 +43,8 @@ def by_nuts(
     progress: Progress = no_progress,
 ) -> Reference:
     """Whitened NUTS draws, and Stein control variates that are polynomials of one order."""
-    sample = goodwin_nuts(problem, path=path).draw(
-        problem.measure, draws, seed=seed, progress=progress
-    )
+    design = goodwin_nuts(problem, chains=CHAINS, path=path)
+    sample = design.draw(problem.measure, draws, seed=seed, progress=progress)
     data = Dataset(sample.x, problem.integrand(sample.x), sample.score, groups=sample.groups)
     answer = estimate(data, method=Polynomial(order=order, features="score"))
     return Reference(
@@ -49,13 +60,8 @@ def by_importance(
     progress: Progress = no_progress,
 ) -> Reference:
     """Scrambled Sobol points of the Laplace approximation, weighted to the posterior."""
-    each = points // REPLICATES
-    if each < 2 or each & (each - 1):
-        raise InputError(
-            f"points is {points!r}; give {REPLICATES} times a power of two, such as 16384."
-        )
     affine = laplace(problem.measure, np.log(GENERATING))
-    dim = problem.measure.dim
+    dim, each = problem.measure.dim, points // REPLICATES
     means, rng = [], np.random.default_rng(seed)
     for replicate in range(REPLICATES):
         z = ndtri(qmc.Sobol(dim, rng=rng).random(each))
