@@ -23,7 +23,7 @@ def goodwin(
     seed: Annotated[int, typer.Option(help="Seed of the data.")] = 0,
     draws: Annotated[int, typer.Option(help="NUTS draws, a multiple of 4.")] = 8000,
     order: Annotated[int, typer.Option(help="Order of the Stein polynomials.")] = 4,
-    points: Annotated[int, typer.Option(help="Sobol points, 8 times a power of 2.")] = 16384,
+    points: Annotated[int, typer.Option(help="Sobol points, 16 times a power of 2.")] = 16384,
     rtol: Annotated[float, typer.Option(help="Tolerance of the ODE solver.")] = 1e-9,
     draw_seed: Annotated[int, typer.Option(help="Seed of draws and scrambles.")] = 0,
     path: Annotated[

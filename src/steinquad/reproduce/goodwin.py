@@ -19,7 +19,7 @@ from steinquad.reproduce.reference import Reference
 __all__ = ["by_importance", "by_nuts", "check_sizes"]
 
 CHAINS = 4
-REPLICATES = 8  # scrambles of the Sobol points; their spread is the standard error
+REPLICATES = 16  # scrambles of the Sobol points; their spread is the standard error
 
 
 def check_sizes(draws: int, points: int) -> None:
