@@ -25,6 +25,7 @@ def run(monkeypatch, capsys):
     return command
 
 
+@pytest.mark.slow
 def test_two_ways_to_a_coarse_posterior_agree():
     """Apart by less than five standard errors; false alarms 6e-4 (t of 15 dof, four means)."""
     problem = sq.problems.goodwin(observations=240, rtol=1e-8)
