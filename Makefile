@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: run test test-all check bench bench-paper bench-methods bench-scaling bench-speed bench-calibration clean
+.PHONY: run test test-all check bench bench-paper bench-methods bench-scaling bench-speed bench-calibration bench-goodwin clean
 
 run: $(READY)
 	$(BIN)/steinquad demo --figure demo.png
@@ -21,7 +21,7 @@ check: $(READY)
 	$(BIN)/pyright
 
 # Hours in all; each can be stopped and goes on where it was. See benchmarks/README.md.
-bench: bench-scaling bench-speed bench-calibration bench-methods bench-paper
+bench: bench-scaling bench-speed bench-calibration bench-methods bench-goodwin bench-paper
 
 bench-paper: $(READY)
 	$(BIN)/python benchmarks/genz_table.py --max-steps 2000
@@ -39,6 +39,9 @@ bench-speed: $(READY)
 
 bench-calibration: $(READY)
 	$(BIN)/python benchmarks/calibration.py
+
+bench-goodwin: $(READY)
+	$(BIN)/python benchmarks/goodwin.py
 
 bench-scaling: $(READY)
 	$(BIN)/python benchmarks/scaling.py

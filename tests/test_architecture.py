@@ -1,7 +1,8 @@
 """Which way the arrows point: nothing imports from its right, and only the command has effects.
 
     core <- measures <- kernels <- stein <- networks <- training <- posterior <- estimators <- _api
-    core <- measures <- designs <- estimators;   measures <- problems;   all these <- plotting, cli
+    core <- measures <- designs <- estimators;   designs <- problems;   all these <- plotting
+    all these <- reproduce <- cli
 
 Imports inside functions (optional or heavy libraries) and under TYPE_CHECKING do not count.
 """
@@ -31,10 +32,11 @@ ALLOWED = {
     "_tolerance": CORE | {"measures", "designs"},
     "_api": CORE | set(CHAIN) | {"designs", "_tolerance"},
     "designs": CORE | {"measures", "designs"},
-    "problems": CORE | {"measures", "problems"},
+    "problems": CORE | {"measures", "designs", "problems"},
+    "reproduce": LIBRARY | {"reproduce"},
     "__init__": LIBRARY,
     "plotting": LIBRARY | {"plotting"},
-    "cli": LIBRARY | {"__init__", "cli"},
+    "cli": LIBRARY | {"__init__", "reproduce", "cli"},
     "__main__": {"cli"},
 }
 EFFECTS = ("print", "input", "time", "datetime", "os.environ", "os.getenv", "sys.stdout")

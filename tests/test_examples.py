@@ -15,6 +15,7 @@ WORDS = {
     "06_own_features.py": ("Waves", "order", "error"),
     "07_own_kernel.py": ("BQ", "rational quadratic", "error"),
     "08_own_method.py": ("LinearTrend", "cross-fitted", "Choose"),
+    "goodwin.py": ("plain mean", "steinquad", "E[alpha]", "95 %", "goodwin.png"),
 }
 
 

@@ -166,6 +166,17 @@ def test_divergences_are_counted():
     assert count > 0 and any(n.startswith(f"{count} of 400 transitions") for n in sample.notes)
 
 
+@pytest.mark.parametrize("kind", [MALA, TruncatedMALA], ids=lambda kind: kind.__name__)
+def test_proposals_without_a_density_are_counted(kind):
+    """Every one of them where there is density only at the start, none for a normal."""
+    point = LogDensity(lambda x: jnp.where(jnp.abs(x[0]) < 1e-9, 0.0 * x[0], jnp.nan), 1)
+    design = kind(chains=2, warmup=10, thin=2, step_size=1.0, start=np.zeros(2))
+    sample = design.draw(point, 40, seed=0)
+    assert sample.stats["failed_proposals"] == 2 * (10 + 2 * 20) and np.all(sample.x == 0)
+    plain = kind(2, 10, step_size=1.0, start=np.zeros((2, 2))).draw(NORMAL, 40, seed=0)
+    assert plain.stats["failed_proposals"] == 0
+
+
 # Seeds, thinning, starts, progress -------------------------------------------------------------
 
 

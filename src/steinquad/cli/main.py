@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from steinquad.cli import draw, truth
 from steinquad.cli.candidates import candidate_table
 from steinquad.cli.progress import progress_bar
 from steinquad.cli.tables import parse_support, read_table, select
@@ -22,6 +23,8 @@ app = typer.Typer(
     rich_markup_mode=None,  # markup would swallow the [f] of E[f]
     pretty_exceptions_enable=False,
 )
+app.add_typer(truth.app, name="truth")
+app.add_typer(draw.app, name="draw")
 
 
 def main() -> None:

@@ -4,6 +4,20 @@ from steinquad.designs.base import Design, Sample
 from steinquad.designs.grid import Grid
 from steinquad.designs.iid import IID
 from steinquad.designs.mcmc import MALA, NUTS, TruncatedMALA
+from steinquad.designs.resumable import Resumable
 from steinquad.designs.sobol import Sobol
+from steinquad.designs.whitened import Whitened, laplace
 
-__all__ = ["IID", "MALA", "NUTS", "Design", "Grid", "Sample", "Sobol", "TruncatedMALA"]
+__all__ = [
+    "IID",
+    "MALA",
+    "NUTS",
+    "Design",
+    "Grid",
+    "Resumable",
+    "Sample",
+    "Sobol",
+    "TruncatedMALA",
+    "Whitened",
+    "laplace",
+]

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -10,7 +10,7 @@ import numpy as np
 
 from steinquad._types import Array, Progress
 
-__all__ = ["Chains", "convergence", "run_blocks", "scan_chains", "stuck"]
+__all__ = ["Chains", "Forgetful", "Memory", "convergence", "run_blocks", "scan_chains", "stuck"]
 
 BLOCKS = 20  # progress is reported so often
 RHAT_LIMIT = 1.01
@@ -22,8 +22,32 @@ class Chains(NamedTuple):
     position: Array
     gradient: Array
     acceptance: Array  # mean over the transitions since the last kept draw
-    divergences: Array  # number among them
+    failures: int  # among all transitions, dropped ones included; what one is, the step says
     tuning: Any  # as the last block left it
+
+
+class Memory(Protocol):
+    """Where a run keeps what it has done, so that it can go on after a stop."""
+
+    def same(self, **arrays: Array) -> None:
+        """Keep what tells this run from others, or raise `InputError` if another was kept."""
+        ...
+
+    def recall(self, stage: str, compute: Callable[[], Any]) -> Any:
+        """`compute()`, a pytree of arrays, or what it gave the last time."""
+        ...
+
+
+class Forgetful:
+    """Keeps nothing."""
+
+    def same(self, **arrays: Array) -> None:
+        """Any run will do."""
+
+    def recall(self, stage: str, compute: Callable[[], Any]) -> Any:
+        """Compute."""
+        del stage
+        return compute()
 
 
 def scan_chains(step: Callable[..., Any]) -> Callable[..., Any]:
@@ -33,7 +57,7 @@ def scan_chains(step: Callable[..., Any]) -> Callable[..., Any]:
     slowest member at every step, and costs several times more on a CPU.
 
     Args:
-        step: `(key, state, tuning, t) -> state, tuning, acceptance, divergent` for transition t.
+        step: `(key, state, tuning, t) -> state, tuning, acceptance, failed` for transition t.
     """
 
     @partial(jax.jit, static_argnames=("draws", "thin"))
@@ -43,16 +67,16 @@ def scan_chains(step: Callable[..., Any]) -> Callable[..., Any]:
             own = jax.random.fold_in(key, number)
 
             def transition(i: Any, carry: Any, draw: Any) -> Any:
-                state, tuning, acceptance, divergences = carry
+                state, tuning, acceptance, failures = carry
                 t = draw * thin + i
                 state, tuning, p, bad = step(jax.random.fold_in(own, t), state, tuning, t)
-                return state, tuning, acceptance + p / thin, divergences + bad
+                return state, tuning, acceptance + p / thin, failures + bad
 
             def kept(carry: Any, draw: Any) -> Any:
                 start = (*carry, jnp.zeros(()), jnp.zeros((), int))
                 end = jax.lax.fori_loop(0, thin, partial(transition, draw=draw), start)
-                state, tuning, acceptance, divergences = end
-                answer = (state.position, state.logdensity_grad, acceptance, divergences)
+                state, tuning, acceptance, failures = end
+                answer = (state.position, state.logdensity_grad, acceptance, failures)
                 return (state, tuning), answer
 
             return jax.lax.scan(kept, (state, tuning), first + jnp.arange(draws))
@@ -73,6 +97,7 @@ def run_blocks(
     keep: int,
     thin: int,
     progress: Progress,
+    memory: Memory,
     offset: int = 0,
 ) -> Chains:
     """Run `skip + keep` draws in blocks of one length, and keep the last `keep`.
@@ -82,16 +107,19 @@ def run_blocks(
     total = skip + keep
     block = -(-total // BLOCKS)
     parts: list[list[Array]] = []
+    failures = 0
     for first in range(0, total, block):
-        (states, tunings), answer = program(key, states, tunings, first, draws=block, thin=thin)
+        compute = partial(program, key, states, tunings, first, draws=block, thin=thin)
+        (states, tunings), (*answer, failed) = memory.recall(f"draws-{first}", compute)
         done = slice(max(skip - first, 0), min(block, total - first))
         parts.append([np.asarray(a)[:, done] for a in answer])
+        failures += int(np.asarray(failed)[:, : total - first].sum())
         loss = -float(np.mean(np.asarray(states.logdensity)))
         progress(offset + min(first + block, total), offset + total, loss)
-    position, gradient, acceptance, divergences = (
+    position, gradient, acceptance = (
         np.concatenate(column, axis=1) for column in zip(*parts, strict=True)
     )
-    return Chains(position, gradient, acceptance, divergences, tunings)
+    return Chains(position, gradient, acceptance, failures, tunings)
 
 
 def convergence(x: Array, names: Sequence[str]) -> tuple[dict[str, Array], list[str]]:

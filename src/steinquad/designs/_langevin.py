@@ -1,17 +1,25 @@
-"""One transition of a Metropolis-adjusted Langevin chain with truncated drift, in JAX."""
+"""One transition of a Metropolis-adjusted Langevin chain, its drift truncated or not, in JAX."""
 
+import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from blackjax.mcmc.mala import MALAInfo, MALAState
+from blackjax.mcmc.mala import MALAState
 from blackjax.mcmc.proposal import compute_asymmetric_acceptance_ratio, static_binomial_sampling
 
-__all__ = ["truncated_kernel"]
+__all__ = ["LangevinInfo", "langevin_kernel"]
 
 
-def truncated_kernel(limit: float | None) -> Callable[..., Any]:
+class LangevinInfo(NamedTuple):
+    """What became of a proposal."""
+
+    acceptance_rate: Any
+    failed: Any  # 1 where its log density or score is not finite: it was rejected
+
+
+def langevin_kernel(limit: float | None) -> Callable[..., Any]:
     """A kernel with the signature of BlackJAX's MALA and a drift of bounded length.
 
     Proposes `x + tau g + sqrt(2 tau) xi` with `g = score * D / max(D, |score|)`, and accepts by
@@ -19,11 +27,13 @@ def truncated_kernel(limit: float | None) -> Callable[..., Any]:
 
     Args:
         limit: D, the largest length of g; None for `sqrt(2 d / tau)`, with which the drift is
-            never longer than the root mean square of the noise.
+            never longer than the root mean square of the noise; infinity for plain MALA.
     """
 
     def drift(state: MALAState, step_size: Any) -> Any:
         score: Any = state.logdensity_grad
+        if limit == math.inf:
+            return step_size * score
         largest = jnp.sqrt(2 * len(score) / step_size) if limit is None else limit
         return step_size * score * (largest / jnp.maximum(largest, jnp.linalg.norm(score)))
 
@@ -37,7 +47,7 @@ def truncated_kernel(limit: float | None) -> Callable[..., Any]:
 
     def kernel(
         key: Any, state: MALAState, log_density: Callable[[Any], Any], step_size: Any
-    ) -> tuple[MALAState, MALAInfo]:
+    ) -> tuple[MALAState, LangevinInfo]:
         to_move, to_accept = jax.random.split(key)
         position: Any = state.position
         noise = jax.random.normal(to_move, position.shape, position.dtype)
@@ -45,8 +55,9 @@ def truncated_kernel(limit: float | None) -> Callable[..., Any]:
         new_state = MALAState(proposal, *jax.value_and_grad(log_density)(proposal))
         log_p = log_ratio(state, new_state, step_size=step_size)
         chosen, info = static_binomial_sampling(to_accept, log_p, state, new_state)
-        accepted: Any = info[0]
+        new_score: Any = new_state.logdensity_grad
+        fine = jnp.isfinite(new_state.logdensity) & jnp.isfinite(new_score).all()
         probability: Any = info[1]
-        return chosen, MALAInfo(probability, accepted)
+        return chosen, LangevinInfo(probability, jnp.asarray(~fine, int))
 
     return kernel

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -12,7 +13,15 @@ import numpy as np
 
 from steinquad._float64 import float64
 from steinquad._types import Progress, no_progress
-from steinquad.designs._chains import Chains, convergence, run_blocks, scan_chains, stuck
+from steinquad.designs._chains import (
+    Chains,
+    Forgetful,
+    Memory,
+    convergence,
+    run_blocks,
+    scan_chains,
+    stuck,
+)
 from steinquad.designs._starts import Start, as_start, start_points
 from steinquad.designs._target import Target, as_target
 from steinquad.designs.base import Sample, as_count, split_evenly
@@ -75,13 +84,20 @@ class MALA:
 
     @float64
     def draw(
-        self, measure: Measure, n: int, *, seed: int, progress: Progress | None = None
+        self,
+        measure: Measure,
+        n: int,
+        *,
+        seed: int,
+        progress: Progress | None = None,
+        memory: Memory | None = None,
     ) -> Sample:
         """Run the chains; see `Design.draw`. The loss reported is minus the log density."""
+        memory = memory or Forgetful()
         from blackjax.adaptation.step_size import dual_averaging_adaptation
         from blackjax.mcmc.mala import MALAState
 
-        run = _Run.prepare(self.start, measure, self.chains, n, seed)
+        run = _Run.prepare(self.start, measure, self.chains, n, seed, memory)
         kernel_key, build = self._kernel()
         program = run.program(
             kernel_key, lambda target: scan_chains(_langevin_step(build(), target))
@@ -105,17 +121,21 @@ class MALA:
             keep=run.each,
             thin=self.thin,
             progress=progress or no_progress,
+            memory=memory,
         )
         step = self.step_size
         adapted = np.exp(np.asarray(chains.tuning.adaptation.log_step_size_avg))
-        stats = {"step_size": adapted if step is None else np.full(self.chains, float(step))}
+        stats = {
+            "step_size": adapted if step is None else np.full(self.chains, float(step)),
+            "failed_proposals": chains.failures,
+        }
         return run.finish(chains, stats, [])
 
     def _kernel(self) -> tuple[Any, Callable[[], Any]]:
         """What it is called in the cache, and how it is built."""
-        from blackjax.mcmc.mala import build_kernel
+        from steinquad.designs._langevin import langevin_kernel
 
-        return "MALA", build_kernel
+        return "MALA", lambda: langevin_kernel(math.inf)
 
 
 @dataclass(frozen=True)
@@ -140,10 +160,10 @@ class TruncatedMALA(MALA):
             _check_positive("truncation", self.truncation)
 
     def _kernel(self) -> tuple[Any, Callable[[], Any]]:
-        from steinquad.designs._langevin import truncated_kernel
+        from steinquad.designs._langevin import langevin_kernel
 
         limit = self.truncation
-        return ("TruncatedMALA", limit), lambda: truncated_kernel(limit)
+        return ("TruncatedMALA", limit), lambda: langevin_kernel(limit)
 
 
 @dataclass(frozen=True)
@@ -182,11 +202,18 @@ class NUTS:
 
     @float64
     def draw(
-        self, measure: Measure, n: int, *, seed: int, progress: Progress | None = None
+        self,
+        measure: Measure,
+        n: int,
+        *,
+        seed: int,
+        progress: Progress | None = None,
+        memory: Memory | None = None,
     ) -> Sample:
         """Run the chains; see `Design.draw`. The loss reported is minus the log density."""
+        memory = memory or Forgetful()
         progress = progress or no_progress
-        run = _Run.prepare(self.start, measure, self.chains, n, seed)
+        run = _Run.prepare(self.start, measure, self.chains, n, seed, memory)
         warm_up = run.program(
             ("NUTS warm-up", self.target_acceptance),
             lambda target: _window_adaptation(target, self.target_acceptance),
@@ -196,7 +223,8 @@ class NUTS:
         before = -(-self.warmup // self.thin)
         tuned = []
         for chain, y in enumerate(run.start.y):
-            tuned.append(jax.device_get(warm_up(run.key, chain, y, self.warmup)))
+            tune = partial(warm_up, run.key, chain, y, transitions=self.warmup)
+            tuned.append(jax.device_get(memory.recall(f"warm-up-{chain}", tune)))
             done = before * (chain + 1) // self.chains
             progress(done, before + run.each, -float(tuned[-1][0].logdensity))
         states, tunings = jax.tree.map(lambda *leaves: np.stack(leaves), *tuned)
@@ -209,9 +237,10 @@ class NUTS:
             keep=run.each,
             thin=self.thin,
             progress=progress,
+            memory=memory,
             offset=before,
         )
-        diverged = int(chains.divergences.sum())
+        diverged = chains.failures
         stats = {"step_size": np.asarray(tunings[0]), "divergences": diverged}
         notes = []
         if diverged:
@@ -240,11 +269,14 @@ class _Run(NamedTuple):
     key: Any
 
     @classmethod
-    def prepare(cls, start: Any, measure: Measure, chains: int, n: int, seed: int) -> "_Run":
+    def prepare(
+        cls, start: Any, measure: Measure, chains: int, n: int, seed: int, memory: Memory
+    ) -> "_Run":
         n, seed = as_draw_request(n, seed)
         each = split_evenly(n, chains, "chains")
         target = as_target(measure)
         points = start_points(start, measure, target, chains, seed)
+        memory.same(start=points.y, log_density=points.value, score=points.slope)
         return cls(measure, target, each, points, jax.random.key(seed))
 
     def program(self, key: Any, build: Callable[[Target], Any]) -> Any:
@@ -294,13 +326,13 @@ def _langevin_step(kernel: Callable[..., Any], target: Target) -> Callable[..., 
         kept = jax.tree.map(
             lambda a, b: jnp.where(adapting, a, b).astype(b.dtype), new, tuning.adaptation
         )
-        return state, tuning._replace(adaptation=kept), info.acceptance_rate, 0
+        return state, tuning._replace(adaptation=kept), info.acceptance_rate, info.failed
 
     return step
 
 
 def _window_adaptation(target: Target, acceptance: float) -> Callable[..., Any]:
-    """`(key, y, transitions) -> state, (step size, inverse mass matrix)` of one chain."""
+    """`(key, chain, y, transitions) -> state, (step size, inverse mass matrix)` of one chain."""
     import blackjax
     from blackjax.adaptation.base import get_filter_adapt_info_fn
 
@@ -317,7 +349,7 @@ def _window_adaptation(target: Target, acceptance: float) -> Callable[..., Any]:
         found = result.parameters
         return result.state, (found["step_size"], found["inverse_mass_matrix"])
 
-    return jax.jit(warm_up, static_argnums=3)
+    return jax.jit(warm_up, static_argnames="transitions")
 
 
 def _nuts_step(target: Target) -> Callable[..., Any]:

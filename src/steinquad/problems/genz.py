@@ -79,7 +79,7 @@ TABLE = {
 FAMILIES = tuple(TABLE)
 
 
-def genz(family: str, d: int, a: float | None = None, u: float | None = None) -> Problem:
+def genz(family: str, d: int, a: float | None = None, u: float | None = None) -> Problem[float]:
     """One Genz integral under N(0, I_d).
 
     Args:

@@ -2,27 +2,30 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from steinquad._types import Array
 from steinquad.measures.base import Measure
 
 __all__ = ["Problem"]
 
+Truth = TypeVar("Truth", float, Array)
+
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class Problem(Generic[Truth]):
     """The integral of `integrand` under `measure`.
 
     Attributes:
         name: short name, for tables.
-        integrand: function of a batch of points, (n, d) -> (n,).
+        integrand: function of a batch of points, (n, d) -> (n,), or (n, k) for k integrals.
         measure: what is integrated against.
-        truth: the integral.
+        truth: the integral, a float or (k,); NaN where nobody has computed it.
         source: where the problem and its truth come from, one sentence.
     """
 
     name: str
     integrand: Callable[[Array], Array]
     measure: Measure
-    truth: float
+    truth: Truth
     source: str

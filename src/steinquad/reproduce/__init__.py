@@ -1,0 +1,1 @@
+"""Truths of problems without a closed form, computed anew."""
