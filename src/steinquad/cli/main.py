@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from steinquad.cli import truth
 from steinquad.cli.candidates import candidate_table
 from steinquad.cli.progress import progress_bar
 from steinquad.cli.tables import parse_support, read_table, select
@@ -22,6 +23,7 @@ app = typer.Typer(
     rich_markup_mode=None,  # markup would swallow the [f] of E[f]
     pretty_exceptions_enable=False,
 )
+app.add_typer(truth.app, name="truth")
 
 
 def main() -> None:

@@ -54,7 +54,5 @@ def _speeds(
     cross = jnp.where(real, x * sin + y * cos, 0.0)
     kind = turbine(ct_prime, w1, w2, diameter, physics)
     wakes = propagate(kind, turbulence, down, cross, physics)
-    farm = mean_speed(
-        kind, wakes, down, cross, count, (cos, sin), height, grid, terms, physics
-    )
+    farm = mean_speed(kind, wakes, down, cross, count, (cos, sin), height, grid, terms, physics)
     return jnp.stack([wakes.speed[target], farm])

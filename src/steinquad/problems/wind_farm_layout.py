@@ -14,7 +14,7 @@ SPACING = 500.0  # m, along both axes
 REACH, HALF_WIDTH = 10_000.0, 2_000.0  # m, upwind and to each side of the target turbine
 
 # The most that `layout` returns for a direction in [0, 45] degrees is 181.
-MOST_TURBINES = 184
+MOST_TURBINES = 192
 
 X = SPACING * np.arange(-19.0, 3.0)
 Y = SPACING * np.arange(-3.0, 17.0)

@@ -57,12 +57,15 @@ def _rotor_nodes() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Gauss nodes of a 4 x 3 rule inside the unit disc, and weights; those at +y and -y merged."""
     (x, v), (y, w) = (np.polynomial.legendre.leggauss(k) for k in (4, 3))
     nodes = [(a, b, p * q) for a, p in zip(x, v, strict=True) for b, q in zip(y, w, strict=True)]
-    inside = [(a, b, p * (2 if b > 0 else 1)) for a, b, p in nodes if b > -1e-9 and a**2 + b**2 < 1]
+    inside = [
+        (a, b, p * (2 if b > 0 else 1)) for a, b, p in nodes if b > -1e-9 and a**2 + b**2 < 1
+    ]
     side, up, weight = np.array(inside).T
     return side, up, weight / weight.sum()
 
 
 NODE_SIDE, NODE_UP, NODE_WEIGHT = _rotor_nodes()
+BLOCK = 16  # a divisor of MOST_TURBINES
 
 
 def induction(ct: Any, physics: Physics) -> Any:
@@ -107,18 +110,14 @@ def propagate(kind: Turbine, turbulence: Any, down: Any, cross: Any, physics: Ph
         index, at, off = source
         speed = WIND_SPEED - lost[index]
         expansion = kind.w1 * jnp.sqrt(turbulence**2 + added[index] ** 2) + kind.w2
-        d, c = down - at, cross - off
+        d, c, later = down - at, cross - off, jnp.arange(len(down)) > index
         sigma = expansion * d + kind.eps * kind.diameter
         squares = (c + radius * side[:, None]) ** 2 + (radius * up[:, None]) ** 2  # nodes x t
         waked = jnp.exp(-squares / (2.0 * sigma**2))
         deficit = speed * centerline(kind, sigma, physics) * (weight @ waked)
-        if physics.node_averaged:
-            share = weight @ overlap(2.0 * sigma, radius, jnp.sqrt(squares))
-        else:
-            share = overlap(2.0 * sigma, radius, jnp.abs(c))
+        share = rotor_share(2.0 * sigma, radius, jnp.abs(c), later, physics)
         near = strength * (kind.diameter / jnp.maximum(d, 1e-10)) ** 0.32 * share
         # PyWake's sides: a deficit from just before the rotor on, turbulence behind it.
-        later = jnp.arange(len(down)) > index
         lost = lost + jnp.where(later & (d > -1e-10), deficit, 0.0)
         added = jnp.maximum(added, jnp.where(later & (d > 0), near, 0.0))
         return (lost, added), Wakes(speed, expansion)
@@ -127,6 +126,37 @@ def propagate(kind: Turbine, turbulence: Any, down: Any, cross: Any, physics: Ph
     sources = (jnp.arange(len(down)), down, cross)
     _, wakes = jax.lax.scan(behind, (zero, zero), sources)
     return wakes
+
+
+def rotor_share(wake: Any, rotor: Any, offset: Any, wanted: Any, physics: Physics) -> Any:
+    """The part of each rotor that lies in a wake, (t,).
+
+    Most are clear of the edge of the wake. The inverse cosines of the others cost more than
+    everything else together, so only those are computed, a block at a time.
+
+    Args:
+        wake: radius of the wake at each rotor (t,).
+        rotor: their radius.
+        offset: distance of each from the axis of the wake (t,).
+        wanted: which are asked for (t,).
+        physics: whether the part is averaged over the nodes of the rotor.
+    """
+    side, up, weight = NODE_SIDE, NODE_UP, NODE_WEIGHT
+    if not physics.node_averaged:
+        side, up, weight = np.zeros(1), np.zeros(1), np.ones(1)
+    inside = offset + 2.0 * rotor <= wake
+    across = wanted & ~inside & (offset < wake + 2.0 * rotor)
+    rows = jnp.nonzero(across, size=len(across), fill_value=len(across))[0]
+
+    def block(step: Any, share: Any) -> Any:
+        at = jax.lax.dynamic_slice_in_dim(rows, step * BLOCK, BLOCK)
+        near = offset.at[at].get(mode="fill", fill_value=0.0) + rotor * side[:, None]
+        distance = jnp.sqrt(near**2 + (rotor * up[:, None]) ** 2)
+        part = overlap(wake.at[at].get(mode="fill", fill_value=1.0), rotor, distance)
+        return share.at[at].set(weight @ part, mode="drop")
+
+    blocks = (jnp.sum(across) + BLOCK - 1) // BLOCK
+    return jax.lax.fori_loop(0, blocks, block, jnp.where(inside, 1.0, 0.0))
 
 
 def overlap(wake: Any, rotor: Any, distance: Any) -> Any:
@@ -138,13 +168,13 @@ def overlap(wake: Any, rotor: Any, distance: Any) -> Any:
     large, small = jnp.maximum(wake, rotor), jnp.minimum(wake, rotor)
     full, none = distance <= large - small, distance >= large + small
     distance = jnp.where(full | none, large, distance)  # any that is safe to divide by
-    alpha = _arccos((large**2 + distance**2 - small**2) / (2.0 * large * distance))
-    beta = _arccos((small**2 + distance**2 - large**2) / (2.0 * small * distance))
+    alpha = jnp.arccos(_cosine((large**2 + distance**2 - small**2) / (2.0 * large * distance)))
+    beta = jnp.arccos(_cosine((small**2 + distance**2 - large**2) / (2.0 * small * distance)))
     area = alpha * large**2 + beta * small**2 - jnp.sin(alpha) * wake * distance
     partial = jnp.maximum(area / (jnp.pi * rotor**2), 0.0)
     return jnp.where(full, 1.0, jnp.where(none, 0.0, partial))
 
 
-def _arccos(cosine: Any) -> Any:
+def _cosine(value: Any) -> Any:
     limit = 1.0 - 2.0 * np.finfo(np.float64).eps  # as PyWake
-    return jnp.arccos(jnp.clip(cosine, -limit, limit))
+    return jnp.clip(value, -limit, limit)
