@@ -25,7 +25,7 @@ __all__ = ["discrete_gauss", "height_terms", "mean_speed"]
 NODES = (12, 18, 26, 40)  # along an axis, for wakes from wide to narrow; the others need all
 SKIP, ALL = -1, len(NODES)
 NEGLIGIBLE = 40.0  # wakes fainter than exp(-this) everywhere in the box
-DIGITS = 15.0 * math.log(10.0)
+DIGITS = 14.0 * math.log(10.0)
 
 
 @cache
@@ -52,7 +52,7 @@ def height_terms(height: Any, narrowest: Any, grid: Grid) -> int:
     """Length of the Chebyshev series over heights, a power of two, for sigma >= `narrowest`."""
     reach = np.max(np.abs(np.asarray(height)[:, None] - grid.z), axis=1)
     r = np.max((reach / np.asarray(narrowest)) ** 2) / 4.0  # half the range of the exponent
-    return 1 << math.ceil(math.log2(math.sqrt(2.0 * r * DIGITS) + 8.0))
+    return 1 << math.ceil(math.log2(math.sqrt(2.0 * r * DIGITS) + 1.0))
 
 
 def _height_series(height: Any, steepest: Any, grid: Grid, terms: int) -> Any:
