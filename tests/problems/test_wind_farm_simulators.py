@@ -5,13 +5,23 @@ import hashlib
 import subprocess
 from pathlib import Path
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from steinquad.problems import wind_farm_jax, wind_farm_pywake
 from steinquad.problems.wind_farm import ThrustCoefficient, thrust_coefficient
+from steinquad.problems.wind_farm_flow import mean_speed
 from steinquad.problems.wind_farm_inputs import input_laws
-from steinquad.problems.wind_farm_layout import COARSE_GRID, MOST_TURBINES, Grid, layout
+from steinquad.problems.wind_farm_layout import (
+    COARSE_GRID,
+    FULL_GRID,
+    MOST_TURBINES,
+    Grid,
+    layout,
+)
+from steinquad.problems.wind_farm_wakes import PHYSICS, Turbine, Wakes
 
 ROOT = Path(__file__).parents[2]
 COLUMNS = ["ct_prime", "wake_1", "wake_2", "turbulence", "direction_deg", "hub_height", "diameter"]
@@ -71,28 +81,25 @@ def test_the_real_simulator_at_extreme_points(physics, point):
     assert fast == pytest.approx(real, rel=1e-10)
 
 
-@pytest.mark.parametrize("physics", ["p22", "p26"])
-def test_wakes_by_few_nodes_are_those_by_all_points(physics, monkeypatch):
-    """On the full grid, where Gauss rules stand in for most of 40,000 points."""
-    import jax
-    import jax.numpy as jnp
-
-    from steinquad.problems import wind_farm_flow
-
-    x = input_laws("whole", "paper").sample(4, seed=5)
-    x[0, 3], x[1, 3] = 1e-3, 0.01
-    fast = ThrustCoefficient(physics)(x)
-    chosen = wind_farm_flow._classes
-    everything = wind_farm_flow.ALL
-    jax.clear_caches()
-    monkeypatch.setattr(
-        wind_farm_flow,
-        "_classes",
-        lambda *args: jnp.full_like(chosen(*args), everything),
-    )
-    slow = ThrustCoefficient(physics)(x)
-    jax.clear_caches()
-    np.testing.assert_allclose(fast, slow, rtol=1e-12)
+def test_the_mean_speed_is_that_over_all_points():
+    """Gauss rules stand in for most of 40,000 points: the sum of one wake by plain NumPy."""
+    kind = Turbine(0.75, 0.245, 100.0, 0.38, 4e-3)
+    grid = FULL_GRID
+    cos, sin = np.cos(0.3), np.sin(0.3)
+    x, y = grid.x[:, None], grid.y
+    with jax.enable_x64(True):
+        for k, at, off in [(0.04, -700.0, 20.0), (0.008, -6000.0, 150.0), (0.06, -2500.0, -300.0)]:
+            down, cross = jnp.array([at]), jnp.array([off])
+            wakes = Wakes(jnp.array([8.0]), jnp.array([k]))
+            got = mean_speed(
+                kind, wakes, down, cross, 1, (cos, sin), 101.0, grid, 32, PHYSICS["p22"]
+            )
+            d, c = x * cos - y * sin - at, x * sin + y * cos - off
+            sigma = k * d + 24.5
+            depth = 1 - np.sqrt(np.maximum(1 - 0.75 * 100.0**2 / (8 * sigma**2), 0.0))
+            z = np.mean(np.exp(-((grid.z - 101.0) ** 2)[:, None, None] / (2 * sigma**2)), axis=0)
+            lost = 8.0 * depth * np.exp(-(c**2) / (2 * sigma**2)) * z * (d > 0)
+            assert 10.0 - float(got) == pytest.approx(lost.mean(), rel=1e-12)
 
 
 def test_layout_fits_its_array_and_has_the_target():
