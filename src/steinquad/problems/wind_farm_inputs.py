@@ -39,9 +39,8 @@ WEIGHTS, MEANS, VARIANCES = (20.0, 25.0, 9.0), (0.0, 22.5, 33.75), (50.0, 40.0, 
 def direction_law(truncation: str) -> Measure:
     """The mixture on [0, 45] degrees, cut as a whole or component by component.
 
-    >>> law = direction_law("whole")
-    >>> law.support
-    [0, 45]
+    >>> print(direction_law("whole").support)
+    (0, 45)
     """
     import numpyro.distributions as nd
 
