@@ -16,6 +16,7 @@ WORDS = {
     "07_own_kernel.py": ("BQ", "rational quadratic", "error"),
     "08_own_method.py": ("LinearTrend", "cross-fitted", "Choose"),
     "goodwin.py": ("plain mean", "steinquad", "E[alpha]", "95 %", "goodwin.png"),
+    "wind_farm.py": ("200 simulator runs", "plain average", "steinquad", "95 %", "truth"),
 }
 
 

@@ -3,6 +3,7 @@
 import typer
 
 from steinquad.cli.goodwin_truth import goodwin
+from steinquad.cli.wind_farm_truth import wind_farm
 
 __all__ = ["app"]
 
@@ -19,3 +20,4 @@ def _root() -> None:
 
 
 app.command("goodwin")(goodwin)
+app.command("wind-farm")(wind_farm)
