@@ -34,8 +34,8 @@ CHOICES = {
 }
 
 # By (physics, direction_truncation, turbulence, inputs): the integral and its standard error.
-# Seven inputs by scrambled Sobol points, 32,768 for the first and four digits of the others; one
-# input by Gauss rules on short pieces of [0, 45] degrees, two of which differ by 2e-7.
+# Seven inputs by scrambled Sobol points of an earlier program (32,768 for the first, the others
+# known to four digits); one input by Gauss rules on short pieces of [0, 45] degrees.
 TRUTHS: dict[tuple[str, str, str, str], tuple[float, float]] = {
     ("p22", "whole", "paper", "all"): (0.72928, 9e-6),
     ("p26", "whole", "paper", "all"): (0.7357, 5e-5),

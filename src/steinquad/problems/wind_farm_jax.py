@@ -23,7 +23,7 @@ FAR = 1e9  # m downwind: turbines that only fill up the array
 def simulate(point: Array, physics: str, grid: Grid) -> tuple[float, float]:
     """Wind speeds U_0 at the target turbine and U_F of the farm, at one point (7,)."""
     rules = PHYSICS[physics]
-    narrowest = turbine(*point[:3], point[6], rules).eps * point[6]
+    narrowest = turbine(point[0], point[1], point[2], point[6], rules).eps * point[6]
     terms = height_terms(point[5:6], np.atleast_1d(narrowest), grid)
     positions = layout(point[4])
     count = len(positions)
