@@ -2,7 +2,7 @@
 
 A gene's mRNA u1 and protein u2 regulate each other and have been measured, with noise, at 2,400
 times. Which rates fit? The solver is diffrax, the draws are from NUTS, and the scores that NUTS
-computes anyway sharpen the means of its draws ten-thousandfold.
+computes anyway sharpen the means of its draws a thousandfold.
 """
 
 import diffrax
@@ -70,7 +70,8 @@ def draw_figure(plain: sq.Estimate, sharp: sq.Estimate, path: str) -> None:
         right.semilogy(NAMES, width, "o", color=color, label=label)
     right.axhline(TOLERANCE, color="#1f2933", lw=0.8, ls="--", label="solver's tolerance")
     right.set(title="95 % intervals of the means, half width", ylabel="relative to the mean")
-    right.legend(frameon=False, loc="center right")
+    right.legend(frameon=False, loc="upper right", bbox_to_anchor=(1.0, 0.82))
+    right.margins(x=0.15)
     for axis in (left, right):
         axis.spines[["top", "right"]].set_visible(False)
     figure.savefig(path, dpi=150)
