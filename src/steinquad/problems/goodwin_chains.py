@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from steinquad._types import Array
-from steinquad.designs import NUTS, Design, Resumable, TruncatedMALA, Whitened, laplace
+from steinquad.designs import NUTS, Resumable, TruncatedMALA, Whitened, laplace
 from steinquad.measures.convert import as_measure
 from steinquad.problems.goodwin import GENERATING
 from steinquad.problems.problem import Problem
@@ -19,7 +19,7 @@ TRUNCATION = 3000.0
 
 def goodwin_mala(
     *, warmup: int = 2000, truncation: float = TRUNCATION, path: str | Path | None = None
-) -> Design:
+) -> TruncatedMALA | Resumable:
     """The paper's chains: five from the prior, `w' = w + h^2/2 score + h xi`, every 20th draw.
 
     The score is 1e5 to 1e6 where the prior is, and plain MALA freezes there; with its drift
@@ -52,7 +52,7 @@ def goodwin_nuts(
     chains: int = 4,
     warmup: int = 300,
     path: str | Path | None = None,
-) -> Design:
+) -> Whitened:
     """NUTS in the coordinates of the Laplace approximation, where the posterior is near N(0, I).
 
     Args:
