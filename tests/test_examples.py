@@ -24,7 +24,12 @@ def test_every_example_is_listed():
     assert {path.name for path in EXAMPLES.glob("*.py")} == set(WORDS)
 
 
-@pytest.mark.parametrize("name", WORDS)
+SLOW = ("goodwin.py",)  # half a minute
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in WORDS]
+)
 def test_example_runs(name, capsys):
     # In this process: four imports and most compilations less than with one process each.
     runpy.run_path(str(EXAMPLES / name), run_name="__main__")

@@ -402,7 +402,9 @@ def test_averaged_members_report_rising_steps(optimizer):
         seen.append((step, total, loss))
 
     est = sq.integrate(smooth, normal(2), n=60, method=method, progress=record)
-    assert est.stats["networks"] == 4 and est.stats["steps"] == len(seen)  # three folds, and all
+    # three folds and all; for L-BFGS with few points a weight the folds alone
+    assert est.stats["networks"] == (4 if isinstance(optimizer, sq.GaussNewton) else 3)
+    assert est.stats["steps"] == len(seen)
     assert np.all(est.predict(np.zeros((2, 2)), return_std=True)[1] > 0)
     steps = [step for step, _, _ in seen]
     assert steps == sorted(set(steps)) and len(steps) > 5

@@ -94,6 +94,7 @@ def test_wrong_input_is_exit_2_without_traceback(run, tmp_path, monkeypatch, arg
     assert code == 2 and message in out.err and "Traceback" not in out.err
 
 
+@pytest.mark.slow
 def test_draws_in_a_file_are_integrated_by_the_command(run, tmp_path):
     file = tmp_path / "draws.csv"
     code, out = run(

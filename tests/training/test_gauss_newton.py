@@ -255,7 +255,7 @@ def test_the_compiled_road_trains_alike_and_compiles_once(monkeypatch):
     """Within the error of the host's second differences; a second fit compiles nothing."""
     steps = GaussNewton(max_steps=8)
     host = fit(steps, *device_problem())
-    monkeypatch.setattr(module, "model", Device)
+    monkeypatch.setattr(curvature_module, "model", Device)
     device = fit(steps, *device_problem())
     np.testing.assert_allclose(device.losses, host.losses, rtol=0.05)
     compiled = []
@@ -277,7 +277,7 @@ def test_the_compiled_road_trains_alike_and_compiles_once(monkeypatch):
 
 
 def test_matrix_free_training_lowers_the_loss_like_the_dense_one(monkeypatch):
-    monkeypatch.setattr(module, "model", Device)
+    monkeypatch.setattr(curvature_module, "model", Device)
     steps = GaussNewton(max_steps=8)
     dense = fit(steps, *device_problem())
     monkeypatch.setattr(curvature_module, "DENSE_LIMIT", 10)
