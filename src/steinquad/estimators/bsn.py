@@ -40,10 +40,10 @@ class BSN:
     """A neural network whose integral is one of its weights, with a Laplace posterior.
 
     The data are split into folds. One network is trained for each fold on the others, judged on
-    it, and stopped when that error no longer falls. The answer is the average of their integrals,
-    corrected by what they miss on their folds as far as that is more than noise. Its variance is
-    the squared standard error of that correction plus the variance between the networks' integrals
-    (see `fold_answer`).
+    it, and stopped when that error no longer falls. The answer is the integral of one more network
+    on all of the data, or where that is dear or biased the average of the folds', corrected by
+    what those miss on their folds. Its variance is the squared standard error of that correction
+    plus half the variance between the networks' integrals (see `fold_answer`).
 
     Attributes:
         width: units in each layer; "auto" takes 16, or 32 in more than seven dimensions where the
