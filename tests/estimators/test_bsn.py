@@ -1,5 +1,7 @@
 """The Stein network as a method: folds, the race of shapes, either posterior, accuracy."""
 
+from dataclasses import replace
+
 import numpy as np
 import numpyro.distributions as dist
 import pytest
@@ -17,6 +19,7 @@ from steinquad.estimators.fold_networks import (
 )
 from steinquad.estimators.standard_frame import StandardFrame
 from steinquad.networks.mlp import MLP
+from steinquad.networks.separate_mlp import SeparateMLP
 from steinquad.networks.stein_network import SteinNetwork
 from steinquad.posterior import laplace as laplace_module
 from steinquad.stein.multipliers import Boundary, Constant
@@ -329,13 +332,40 @@ def test_a_race_of_lbfgs_is_run_again_to_its_end():
     assert training is None  # it cannot go on from a race
 
 
+def product(x):
+    return np.prod(1 / (1 + np.abs(np.tanh(x) - 0.2)), axis=1)
+
+
+def ridge(x):
+    return np.cosh(x.sum(axis=1) / 3)  # along no coordinate, and growing
+
+
 @pytest.mark.usefixtures("x64")
-def test_the_shape_in_many_dimensions(monkeypatch):
-    wide = Shape("celu", 32, 2, sq.LBFGS(), aligned=True)
-    assert trainer(lambda x: x[:, 0], n=3000, d=8).choose({}) == (wide, None)
+@pytest.mark.parametrize(("f", "separate"), [(product, True), (ridge, False)])
+def test_in_many_dimensions_held_out_points_choose_the_first_layer(monkeypatch, f, separate):
+    wide = Shape("celu", 12, 2, sq.LBFGS(max_steps=150), aligned=True)
+    monkeypatch.setattr(fold_networks, "IN_MANY_DIMENSIONS", wide)
+    runner = trainer(f, n=1500, d=8)
+    shape, training = runner.choose({})
+    assert shape == replace(wide, separate=separate)
+    alone = trainer(f, n=1500, d=8).train(0, replace(wide, separate=not separate))
+    assert training.judged.min() < alone.judged.min()
+    # nothing is trained twice
+    steps = len(runner.losses)
+    assert steps == len(training.losses) + len(alone.losses)
+    assert runner.member(0, shape, training).training is training and len(runner.losses) == steps
+    assert runner.choose({"aligned": True, "separate": not separate}) == (
+        replace(wide, separate=not separate),
+        None,
+    )
+    assert trainer(f, n=1500, d=8, folds=1).choose({}) == (wide, None)  # nothing to judge by
+
+
+@pytest.mark.usefixtures("x64")
+def test_the_shape_for_few_points_in_many_dimensions():
     few, _ = trainer(lambda x: x[:, 0], n=300, d=8).choose({})
     assert few == Shape("celu", 16, 2, sq.GaussNewton(), aligned=True)
-    given = {"width": 8, "aligned": False, "activation": "tanh"}
+    given = {"width": 8, "aligned": False, "separate": False, "activation": "tanh"}
     shape, _ = trainer(lambda x: x[:, 0], n=300, d=8).choose(given)
     assert shape == Shape("tanh", 8, 2, sq.GaussNewton())
 
@@ -347,6 +377,10 @@ def test_the_number_of_weights_of_a_shape(depth, outputs):
         0, dim=3, outputs=outputs, width=5, depth=depth, activation="tanh", aligned=True
     )
     assert shape.weights(3, outputs) == flatten(SteinNetwork(np.zeros(outputs), field)).size
+    options = {"dim": 3, "outputs": outputs, "width": 5, "activation": "tanh"}
+    field = SeparateMLP.initialize(0, **options)
+    separate = Shape("tanh", 5, 2, sq.LBFGS(), separate=True)
+    assert separate.weights(3, outputs) == flatten(SteinNetwork(np.zeros(outputs), field)).size
 
 
 def test_the_number_of_folds():

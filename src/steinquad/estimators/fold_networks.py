@@ -11,6 +11,7 @@ import numpy as np
 from steinquad._types import Array, Progress
 from steinquad.estimators.standard_frame import StandardFrame
 from steinquad.networks.mlp import MLP
+from steinquad.networks.separate_mlp import SeparateMLP, first_width
 from steinquad.networks.stein_network import SteinNetwork
 from steinquad.posterior.laplace import Posterior, laplace
 from steinquad.training.gauss_newton import GaussNewton
@@ -45,10 +46,14 @@ class Shape:
     depth: int
     optimizer: GaussNewton | LBFGS
     aligned: bool = False  # first layer along the coordinates to begin with
+    separate: bool = False  # and for good, of coordinates in an interval; has two layers
 
     def weights(self, dim: int, outputs: int) -> int:
         """How many parameters, theta0 included."""
         h = self.width
+        if self.separate:
+            first = first_width(dim)
+            return 2 * first + h * (first + 1) + outputs * (dim * (h + 1) + 1)
         return h * (dim + 1) + (self.depth - 1) * h * (h + 1) + outputs * (dim * (h + 1) + 1)
 
     def crowded(self, n: int, dim: int, outputs: int) -> bool:
@@ -146,15 +151,20 @@ class Trainer:
         In few dimensions a short race of activations, and where the better one stays rough, a
         deeper network, which L-BFGS trains: Gauss-Newton follows a jump so fast that it fits the
         points on both sides of it before it finds out where it is. In many dimensions narrow
-        networks learn next to nothing in a race: CELU units along the coordinates.
+        networks learn next to nothing in a race: wide ones, whose first layer is free or keeps to
+        its coordinates.
 
         Args:
             fixed: fields of the shape that are not to be chosen.
         """
-        if self.frame.dim > MOST_RACED:
+        separate = fixed.get("separate")
+        if separate or self.frame.dim > MOST_RACED:
             wide = replace(IN_MANY_DIMENSIONS, **fixed)
-            if self._can_pay(wide):
+            if separate:
                 return wide, None
+            if self._can_pay(wide):
+                both = separate is None and wide.depth == 2 and self.frame.separate
+                return self._best_of([wide, replace(wide, separate=True)] if both else [wide])
             narrow = replace(wide, width=NARROW, optimizer=GaussNewton())
             return replace(narrow, **fixed), None
         raced = [
@@ -168,6 +178,14 @@ class Trainer:
         least = self._least
         deeper = self.train(0, deep)
         return (deep, deeper) if deeper.judged.min() < least else (best, training)
+
+    def _best_of(self, shapes: Sequence[Shape]) -> tuple[Shape, TrainingResult | None]:
+        """The best of these after all of their steps; the first where nothing judges them."""
+        if len(shapes) == 1 or not len(self.splits[0].held):
+            return shapes[0], None
+        trained = {shape: self.train(0, shape) for shape in shapes}
+        best = min(trained, key=lambda shape: trained[shape].judged.min(initial=np.inf))
+        return best, trained[best]
 
     def _race(self, shapes: Sequence[Shape]) -> tuple[Shape, TrainingResult | None]:
         """The best of these after a few steps; the first where there is nothing to judge by."""
@@ -209,10 +227,10 @@ class Trainer:
 
         result = optimizer.fit(
             network,
-            self.frame.rows(rows, self._room(len(rows))),
+            self.seen_by(shape).rows(rows, self._room(len(rows))),
             flat=self.flat,
             progress=report,
-            judge=self._judge(k, MOST_JUDGED),
+            judge=self._judge(k, shape, MOST_JUDGED),
             before=before,
         )
         new = slice(0 if before is None else len(before.losses), None)
@@ -246,10 +264,10 @@ class Trainer:
             training = self.train(k, shape, before=training)
         network = training.network
         rows = self._affordable(k, shape)
-        data = self.frame.rows(rows, self._room(len(rows)))
+        data = self.seen_by(shape).rows(rows, self._room(len(rows)))
         posterior = partial(laplace, network, data, flat=self.flat, seed=self.seed)
         held = self.splits[k].held
-        judge = self._judge(k)
+        judge = self._judge(k, shape)
         values = np.empty((0, len(network.theta0)))
         if judge is not None:
             fitted = predict(network, judge)[: len(held)]
@@ -271,16 +289,19 @@ class Trainer:
         return self.member(k, shape, self.train(k, shape, steps=steps), finished=True)
 
     def _initial(self, k: int, shape: Shape) -> SteinNetwork:
-        field = MLP.initialize(
-            self.seed + k * SEED_STRIDE,
-            dim=self.frame.dim,
-            outputs=len(self.frame.outputs.shift),
-            width=shape.width,
-            depth=shape.depth,
-            activation=shape.activation,
-            aligned=shape.aligned,
-        )
-        return SteinNetwork(jnp.zeros(len(self.frame.outputs.shift)), field)
+        outputs = len(self.frame.outputs.shift)
+        common: dict[str, Any] = {
+            "dim": self.frame.dim,
+            "outputs": outputs,
+            "width": shape.width,
+            "activation": shape.activation,
+        }
+        seed = self.seed + k * SEED_STRIDE
+        if shape.separate:
+            field = SeparateMLP.initialize(seed, **common)
+        else:
+            field = MLP.initialize(seed, **common, depth=shape.depth, aligned=shape.aligned)
+        return SteinNetwork(jnp.zeros(outputs), field)
 
     def _affordable(self, k: int, shape: Shape) -> np.ndarray:
         """As many rows of fold k as a step may cost; all where none are held out to correct it."""
@@ -297,12 +318,16 @@ class Trainer:
         most = max(len(split.train) for split in self.splits)
         return most if most - count <= len(self.splits) else count
 
-    def _judge(self, k: int, most: int | None = None) -> TrainingSet | None:
+    def seen_by(self, shape: Shape) -> StandardFrame:
+        """The data in the coordinates of such a network."""
+        return self.frame.in_cube if shape.separate else self.frame
+
+    def _judge(self, k: int, shape: Shape, most: int | None = None) -> TrainingSet | None:
         """The points of fold k, or so many of them, evenly spaced."""
-        held = self.splits[k].held
+        frame, held = self.seen_by(shape), self.splits[k].held
         if not len(held):
             return None
         if most is not None and len(held) > most:
             held = held[np.linspace(0, len(held) - 1, most).round().astype(int)]
-            return self.frame.rows(held)
-        return self.frame.rows(held, max(len(split.held) for split in self.splits))
+            return frame.rows(held)
+        return frame.rows(held, max(len(split.held) for split in self.splits))

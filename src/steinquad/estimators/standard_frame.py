@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal, Protocol
 
 import jax
@@ -18,7 +19,7 @@ from steinquad.measures.base import Measure
 from steinquad.networks.stein_network import SteinNetwork
 from steinquad.posterior.laplace import Posterior
 from steinquad.stein.flux import flux_violation
-from steinquad.stein.inputs import Frame, SteinInputs, stein_inputs
+from steinquad.stein.inputs import Frame, SteinInputs, stein_inputs, to_cube
 from steinquad.stein.multipliers import Multiplier, Points, ProductOf
 from steinquad.support import Support
 from steinquad.training.model import model
@@ -40,6 +41,7 @@ class StandardFrame:
         support: where the measure lives.
         outputs: the values in standard units and back.
         violation: what is wrong with the scores, if anything.
+        bent: whether coordinates without ends are seen through `stein.inputs.to_cube`.
     """
 
     inputs: SteinInputs
@@ -50,6 +52,7 @@ class StandardFrame:
     support: Support
     outputs: Outputs
     violation: str | None
+    bent: bool = False
 
     @property
     def dim(self) -> int:
@@ -87,6 +90,21 @@ class StandardFrame:
             violation = flux_violation(data.x, drift, value, weights, data.names)
         return cls(inputs, shared, weights, affine, fitted, support, outputs, violation)
 
+    @property
+    def separate(self) -> bool:
+        """Whether nothing mixes the coordinates."""
+        return np.count_nonzero(self.affine.matrix) == self.dim
+
+    @cached_property
+    def in_cube(self) -> "StandardFrame":
+        """The same data, every coordinate in an interval."""
+        inputs, shared = to_cube(self.inputs, self.shared, self._endless)
+        return replace(self, inputs=inputs, shared=shared, bent=True)
+
+    @property
+    def _endless(self) -> np.ndarray:
+        return np.isin(np.arange(self.dim), self.support.bounded, invert=True)
+
     def weighted(self, weights: Array) -> "StandardFrame":
         """The same with other weights of the points."""
         return replace(self, weights=weights)
@@ -117,6 +135,8 @@ class StandardFrame:
             raise InputError(f"score has shape {score.shape} but x has shape {x.shape}.")
         points = _points(x, score, measure)
         inputs, shared = stein_inputs(points, self.multiplier, self.affine)
+        if self.bent:
+            inputs, shared = to_cube(inputs, shared, self._endless)
         return TrainingSet.build(
             inputs, shared, np.zeros((len(x), len(self.outputs.shift))), np.ones(len(x))
         )

@@ -18,6 +18,7 @@ import numpy as np
 
 from steinquad._types import Array
 from steinquad.networks.activations import HOST_ACTIVATIONS
+from steinquad.networks.mlp import MLP
 from steinquad.networks.stein_network import SteinNetwork
 from steinquad.stein.inputs import Frame, SteinInputs
 
@@ -28,7 +29,8 @@ PANEL = 128  # points at a time: their arrays stay in a core's cache
 
 def suits(network: SteinNetwork) -> bool:
     """Whether the formulas above are those of this network."""
-    return network.field.depth == 2 and network.field.activation in HOST_ACTIVATIONS
+    field = network.field
+    return isinstance(field, MLP) and field.depth == 2 and field.activation in HOST_ACTIVATIONS
 
 
 @dataclass(frozen=True)

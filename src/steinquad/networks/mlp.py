@@ -6,6 +6,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from steinquad.networks.activations import ACTIVATIONS
+from steinquad.stein.divergence import divergence
+from steinquad.stein.inputs import Frame, SteinInputs
 
 __all__ = ["MLP"]
 
@@ -39,6 +41,12 @@ class MLP(eqx.Module):
         """u at one point, (d,) -> (k, d)."""
         values, _ = self.hidden(z)
         return self.weights[-1] @ values[-1] + self.biases[-1]
+
+    def image(self, inputs: SteinInputs, frame: Frame) -> jax.Array:
+        """S_m[u] at one point, (k,)."""
+        values, slopes = self.hidden(inputs.z)
+        u = self.weights[-1] @ values[-1] + self.biases[-1]
+        return u @ inputs.drift + divergence(self.weights, slopes, inputs, frame)
 
     @classmethod
     def initialize(

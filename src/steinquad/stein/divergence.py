@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import jax
 import jax.numpy as jnp
 
-from steinquad.stein.inputs import Frame, SteinInputs
+from steinquad.stein.inputs import Frame, SteinInputs, multipliers
 
 __all__ = ["divergence", "divergence_by_tangents", "divergence_by_trace"]
 
@@ -41,11 +41,8 @@ def divergence_by_tangents(
     weights: Sequence[jax.Array], slopes: Sequence[jax.Array], inputs: SteinInputs, frame: Frame
 ) -> jax.Array:
     """Divergence by one forward tangent a coordinate, for any depth, (k,)."""
-    dim = frame.inner.shape[0]
-    multiplier = jnp.full((dim,), inputs.scale)
-    if frame.varying:
-        multiplier = multiplier.at[jnp.asarray(frame.varying)].set(inputs.factors)
-    return _diagonal(weights, slopes, frame, tuple(range(dim))) @ multiplier
+    every = tuple(range(frame.inner.shape[0]))
+    return _diagonal(weights, slopes, frame, every) @ multipliers(inputs, frame)
 
 
 def divergence(

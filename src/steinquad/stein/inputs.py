@@ -4,17 +4,24 @@ Multipliers and the change of coordinates do not depend on the weights, so they 
 for the field `x -> m(x) L w(z)` with `z = L^-1 (x - mu)` and a diagonal m,
 
     S[m L w](x) = drift . w(z) + sum_i m_i(x) d(L w)_i / d x_i,   drift = L^T (m score + slope).
+
+Where L is diagonal, any coordinate may be bent further, to `t_i = T(z_i)`, and have a multiplier
+M(z_i) of its own. That is the same with `M drift + m M'` and `m M T'` for drift and multiplier.
 """
+
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from scipy.special import erfcx, ndtr
 
+from steinquad._types import Array
 from steinquad.measures.affine import Affine
 from steinquad.stein.multipliers import Multiplier, Points
 
-__all__ = ["Frame", "SteinInputs", "stein_inputs"]
+__all__ = ["Frame", "SteinInputs", "multipliers", "stein_inputs", "to_cube"]
 
 
 class SteinInputs(eqx.Module):
@@ -54,3 +61,63 @@ def stein_inputs(
         factors=jnp.asarray(value[:, list(varying)]),
     )
     return inputs, frame
+
+
+def multipliers(inputs: SteinInputs, frame: Frame) -> jax.Array:
+    """m_i(x) of every coordinate at one point, (d,)."""
+    every = jnp.full(inputs.z.shape, inputs.scale)
+    if not frame.varying:
+        return every
+    return every.at[jnp.asarray(frame.varying)].set(inputs.factors)
+
+
+def to_cube(
+    inputs: SteinInputs, frame: Frame, coordinates: np.ndarray
+) -> tuple[SteinInputs, Frame]:
+    """A batch with some coordinates bent into an interval; the frame must be diagonal.
+
+    With p and P the density and distribution function of a standard normal,
+
+        t = sqrt(12) (P(z) - 1/2),   M = 4 P (1 - P) / p:
+
+    normal draws become uniform ones, again with mean 0 and variance 1, and M times a field of t
+    is the field that vanishes at both ends of the interval. M falls like 1/|z|.
+
+    Args:
+        inputs: the batch.
+        frame: what its points share.
+        coordinates: which ones, a mask (d,).
+    """
+    z, drift = np.array(inputs.z), np.array(inputs.drift)
+    m = np.asarray(jax.vmap(multipliers, in_axes=(0, None))(inputs, frame)).copy()
+    bent = _bend(z[:, coordinates])
+    drift[:, coordinates] = bent.factor * drift[:, coordinates] + m[:, coordinates] * bent.slope
+    m[:, coordinates] *= bent.stretched
+    z[:, coordinates] = bent.t
+    seen = SteinInputs(
+        z=jnp.asarray(z),
+        drift=jnp.asarray(drift),
+        scale=jnp.zeros(len(z)),
+        factors=jnp.asarray(m),
+    )
+    return seen, Frame(frame.inner, frame.outer, tuple(range(z.shape[1])))
+
+
+class _Bent(NamedTuple):
+    t: Array
+    factor: Array  # M
+    slope: Array  # M'
+    stretched: Array  # M T'
+
+
+def _bend(z: Array) -> _Bent:
+    below, above = ndtr(z), ndtr(-z)
+    # The smaller one over p is finite however far out.
+    ratio = np.sqrt(np.pi / 2) * erfcx(np.abs(z) / np.sqrt(2))
+    factor = 4 * ratio * np.maximum(below, above)
+    return _Bent(
+        t=np.sqrt(12) * (below - above) / 2,
+        factor=factor,
+        slope=4 * (above - below) + z * factor,
+        stretched=4 * np.sqrt(12) * below * above,
+    )
