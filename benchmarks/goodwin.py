@@ -48,6 +48,8 @@ def draws(data: int, seed: int) -> tuple[sq.Dataset, np.ndarray]:
     problem = sq.problems.goodwin(data)
     path = RESULTS / ".draws" / f"mala-{data}-{seed}"
     sample = sq.problems.goodwin_mala(path=path).draw(problem.measure, N, seed=seed)
+    for note in sample.notes:
+        print(f"data seed {data}, chain seed {seed}: {note}")
     fx = problem.integrand(sample.x)
     return sq.Dataset(sample.x, fx, sample.score, groups=sample.groups), problem.truth
 

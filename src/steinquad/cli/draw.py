@@ -10,6 +10,8 @@ import pyarrow.parquet
 import typer
 from rich.console import Console
 
+from steinquad._types import Array
+from steinquad.cli.evaluations import BATCH, Values, evaluate
 from steinquad.cli.progress import progress_bar
 from steinquad.errors import InputError
 
@@ -49,8 +51,7 @@ def goodwin(
 
     if sampler not in ("mala", "nuts"):
         raise InputError(f"--sampler is {sampler!r}; choose mala or nuts.")
-    if file.suffix.lower() not in (".csv", ".parquet", ".pq") or not file.parent.is_dir():
-        raise InputError(f"file {file} cannot be written; give a .csv or .parquet in a directory.")
+    _check_writable(file)
     problem = sq.problems.goodwin(data_seed, rtol=rtol, observations=observations)
     chosen = {} if warmup is None else {"warmup": warmup}
     if sampler == "mala":
@@ -63,9 +64,7 @@ def goodwin(
     columns = {f"w_{name}": sample.x[:, i] for i, name in enumerate(PARAMETERS)}
     columns |= {f"score_{name}": sample.score[:, i] for i, name in enumerate(PARAMETERS)}
     columns |= dict(zip(PARAMETERS, problem.integrand(sample.x).T, strict=True))
-    table = pa.table({**columns, "chain": sample.groups})
-    write = pyarrow.csv.write_csv if file.suffix.lower() == ".csv" else pyarrow.parquet.write_table
-    write(table, file)
+    _write({**columns, "chain": sample.groups}, file)
     console = Console()
     for note in sample.notes:
         console.print(f"Note: {note}.", highlight=False, markup=False)
@@ -75,3 +74,44 @@ def goodwin(
         f"{np.mean(sample.stats['acceptance']):.2f}, {failed} proposals failed.",
         highlight=False,
     )
+
+
+@app.command("wind-farm")
+def wind_farm(
+    file: Annotated[Path, typer.Argument(help="CSV or Parquet file to write.")],
+    n: Annotated[int, typer.Option(help="Number of simulator runs.")] = 320,
+    seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 0,
+    physics: Annotated[str, typer.Option(help="p22 or p26.")] = "p22",
+    simulator: Annotated[str, typer.Option(help="jax, or pywake (extra wind).")] = "jax",
+    path: Annotated[
+        Path | None, typer.Option(help="File to keep values in, to go on after a stop.")
+    ] = None,
+) -> None:
+    """Independent draws of the seven inputs, their scores score_*, and the thrust coefficient."""
+    import steinquad as sq
+
+    _check_writable(file)
+    problem = sq.problems.wind_farm(physics=physics, simulator=simulator)
+    x = problem.measure.sample(n, seed=seed)
+    settings: dict[str, str | int] = {"problem": problem.name, "n": n, "seed": seed}
+    done = Values(path, settings | {"simulator": simulator})
+    with progress_bar(label="simulator runs", reading="spread") as progress:
+        batch = 1 if simulator == "pywake" else BATCH  # of 14 s each, none should be lost
+        thrust = evaluate(problem, x, done, progress, batch=batch)
+    names = problem.measure.names
+    columns = {name: x[:, i] for i, name in enumerate(names)}
+    score = problem.measure.score(x)
+    columns |= {f"score_{name}": score[:, i] for i, name in enumerate(names)}
+    _write({**columns, "thrust": thrust}, file)
+    typer.echo(f"{n} simulator runs in {file}, mean thrust coefficient {thrust.mean():.4f}.")
+
+
+def _check_writable(file: Path) -> None:
+    if file.suffix.lower() not in (".csv", ".parquet", ".pq") or not file.parent.is_dir():
+        raise InputError(f"file {file} cannot be written; give a .csv or .parquet in a directory.")
+
+
+def _write(columns: dict[str, Array], file: Path) -> None:
+    table = pa.table(columns)
+    write = pyarrow.csv.write_csv if file.suffix.lower() == ".csv" else pyarrow.parquet.write_table
+    write(table, file)

@@ -12,8 +12,16 @@ __all__ = ["progress_bar"]
 
 
 @contextmanager
-def progress_bar(*, label: str = "training", enabled: bool = True) -> Iterator[_types.Progress]:
-    """A callback that draws a bar; nothing is drawn where standard error is not a terminal."""
+def progress_bar(
+    *, label: str = "training", reading: str = "loss", enabled: bool = True
+) -> Iterator[_types.Progress]:
+    """A callback that draws a bar; nothing is drawn where standard error is not a terminal.
+
+    Args:
+        label: what is going on.
+        reading: what the number is that comes with each step.
+        enabled: False draws nothing.
+    """
     console = Console(stderr=True)
     if not (enabled and console.is_terminal):
         yield _types.no_progress
@@ -28,5 +36,5 @@ def progress_bar(*, label: str = "training", enabled: bool = True) -> Iterator[_
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task(label, total=None, loss="")
         yield lambda step, total, loss: bar.update(
-            task, completed=step, total=total, loss=f"loss {loss:.2e}"
+            task, completed=step, total=total, loss=f"{reading} {loss:.2e}"
         )

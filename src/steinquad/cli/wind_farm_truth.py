@@ -5,19 +5,16 @@ import math
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 import typer
 
-from steinquad._types import Array, Progress
+from steinquad.cli.evaluations import Values, evaluate
 from steinquad.cli.progress import progress_bar
 from steinquad.errors import InputError
-from steinquad.problems import Problem
 
 __all__ = ["wind_farm"]
 
 DISAGREEMENT = 1  # exit code
 STANDARD_ERRORS = 3.0  # apart, for a contradiction
-BATCH = 32  # evaluations between two writes
 
 
 def wind_farm(
@@ -58,7 +55,7 @@ def wind_farm(
         path,
         {"problem": problem.name, "points": points, "seed": seed} | {"replicates": replicates},
     )
-    with progress_bar(label="evaluations", enabled=not as_json) as progress:
+    with progress_bar(label="evaluations", reading="spread", enabled=not as_json) as progress:
         values = evaluate(problem, sample.x, done, progress)
     means = values.reshape(replicates, each).mean(axis=1)
     mean, std = float(means.mean()), float(means.std(ddof=1) / math.sqrt(replicates))
@@ -77,48 +74,3 @@ def wind_farm(
         typer.echo(known + verdict[agrees] + ".")
     if agrees is False:
         raise typer.Exit(DISAGREEMENT)
-
-
-class Values:
-    """Values of f in a JSON-lines file, whose first line says what they are; None keeps none."""
-
-    def __init__(self, path: Path | None, settings: dict[str, str | int]) -> None:
-        self.path, self.rows = path, list[float]()
-        if path is None:
-            return
-        try:
-            lines = path.read_text().splitlines() if path.exists() else []
-            if not lines:
-                path.write_text(json.dumps(settings) + "\n")
-                return
-            found = json.loads(lines[0])
-            for line in lines[1:]:
-                self.rows += json.loads(line)
-        except json.JSONDecodeError:
-            raise InputError(
-                f"--path {path} is not a file of this command; name another."
-            ) from None
-        except OSError as error:
-            raise InputError(
-                f"--path {path} cannot be used ({error.strerror}); name a file that can."
-            ) from None
-        if found != settings:
-            raise InputError(
-                f"--path {path} holds values of {found}, not of {settings}; name another file."
-            )
-
-    def add(self, values: Array) -> None:
-        """Keep some more."""
-        self.rows += values.tolist()
-        if self.path is not None:
-            with self.path.open("a") as file:
-                file.write(json.dumps(values.tolist()) + "\n")
-
-
-def evaluate(problem: Problem, x: Array, done: Values, progress: Progress) -> Array:
-    """f at every point, from the first that is not done."""
-    while len(done.rows) < len(x):
-        start = len(done.rows)
-        done.add(problem.integrand(x[start : start + BATCH]))
-        progress(len(done.rows), len(x), float(np.std(done.rows)))
-    return np.array(done.rows)
