@@ -232,6 +232,25 @@ def test_starts():
         assert np.all((x > 1.9) & (x < 3.1))
 
 
+def test_a_chain_starts_at_the_likeliest_of_its_candidates():
+    normal = LogDensity(lambda x: -x @ x / 2, 2)
+    drawn = []
+
+    def prior(count, seed):
+        drawn.append(np.random.default_rng(seed).normal(size=(count, 2)))
+        return drawn[-1]
+
+    options = {"chains": 3, "warmup": 0, "step_size": 1e-14, "start": prior}
+    x = MALA(candidates=7, **options).draw(normal, 3, seed=0).x
+    groups = drawn[0].reshape(3, 7, 2)
+    nearest = np.linalg.norm(groups, axis=2).argmin(axis=1)
+    np.testing.assert_allclose(x, groups[np.arange(3), nearest], atol=1e-5)
+    with pytest.raises(InputError, match="candidates is 2, but start is an array"):
+        MALA(candidates=2, start=np.zeros((4, 2))).draw(normal, 8, seed=0)
+    with pytest.raises(InputError, match="candidates"):
+        MALA(candidates=0)
+
+
 def test_designs_can_be_compared():
     start = np.zeros((4, 2))
     assert MALA(start=start) == MALA(start=start.tolist()) != MALA()

@@ -34,8 +34,14 @@ class Start(NamedTuple):
     redrawn: int  # points that were not finite and drawn again
 
 
-def start_points(start: Any, measure: Measure, target: Target, chains: int, seed: int) -> Start:
-    """Starts of finite log density and gradient."""
+def start_points(
+    start: Any, measure: Measure, target: Target, chains: int, seed: int, candidates: int = 1
+) -> Start:
+    """Starts of finite log density and gradient, each the likeliest of so many candidates."""
+    if candidates > 1 and isinstance(start, tuple):
+        raise InputError(
+            f"candidates is {candidates}, but start is an array; pass a distribution to draw from."
+        )
     to_y = jax.jit(jax.vmap(target.to_y)) if measure.support.bounded else np.asarray
     check = jax.jit(lambda y: jax.lax.map(jax.value_and_grad(target.log_density), y))
     seeds = np.random.SeedSequence(seed).generate_state(TRIALS).tolist()
@@ -44,9 +50,11 @@ def start_points(start: Any, measure: Measure, target: Target, chains: int, seed
     values = np.full(chains, np.nan)
     for trial in seeds:
         missing = np.isnan(values)
-        new = _draw(start, measure, chains, int(trial))
+        count = chains * candidates
+        new = _draw(start, measure, count, int(trial))
         if new is None:
-            new = np.random.default_rng(trial).uniform(-HALF_WIDTH, HALF_WIDTH, y.shape)
+            shape = (count, measure.dim)
+            new = np.random.default_rng(trial).uniform(-HALF_WIDTH, HALF_WIDTH, shape)
         else:
             _check_inside(new, measure)
             new = np.asarray(to_y(new))
@@ -57,6 +65,9 @@ def start_points(start: Any, measure: Measure, target: Target, chains: int, seed
                 f"start has a log density or score that is not finite in row "
                 f"{int(np.argmin(good))}; start inside the support, where the density is positive."
             )
+        best = np.where(good, value, -np.inf).reshape(chains, candidates).argmax(axis=1)
+        chosen = np.arange(chains) * candidates + best
+        new, value, slope, good = new[chosen], value[chosen], slope[chosen], good[chosen]
         take = missing & good
         y[take], values[take], slopes[take] = new[take], value[take], slope[take]
         redrawn += int(np.sum(missing & ~good))

@@ -55,6 +55,7 @@ class MALA:
         start: points (chains, d); a function `(chains, seed) -> (chains, d)` or a distribution,
             such as the prior, to draw them from; None for the measure's own sampler, or else a
             box of half width 2 in unconstrained coordinates.
+        candidates: starts drawn for each chain, which begins at the likeliest of them.
 
     >>> from steinquad.measures import LogDensity
     >>> normal = LogDensity(lambda x: -x @ x / 2, 2)
@@ -68,9 +69,11 @@ class MALA:
     _: KW_ONLY
     step_size: float | None = None
     start: Any = None
+    candidates: int = 1
 
     def __post_init__(self) -> None:
         _check_lengths(self.chains, self.warmup, self.thin)
+        as_count("candidates", self.candidates, 1)
         if self.step_size is not None:
             _check_positive("step_size", self.step_size)
         elif self.warmup < 1:
@@ -97,7 +100,7 @@ class MALA:
         from blackjax.adaptation.step_size import dual_averaging_adaptation
         from blackjax.mcmc.mala import MALAState
 
-        run = _Run.prepare(self.start, measure, self.chains, n, seed, memory)
+        run = _Run.prepare(self.start, measure, self.chains, n, seed, memory, self.candidates)
         kernel_key, build = self._kernel()
         program = run.program(
             kernel_key, lambda target: scan_chains(_langevin_step(build(), target))
@@ -149,7 +152,7 @@ class TruncatedMALA(MALA):
     Args:
         truncation: D, in the units of the score in unconstrained coordinates; None for
             `sqrt(2 d / step_size)`, a drift never longer than the typical noise.
-        chains, warmup, thin, step_size, start: as of `MALA`.
+        chains, warmup, thin, step_size, start, candidates: as of `MALA`.
     """
 
     truncation: float | None = None
@@ -270,12 +273,19 @@ class _Run(NamedTuple):
 
     @classmethod
     def prepare(
-        cls, start: Any, measure: Measure, chains: int, n: int, seed: int, memory: Memory
+        cls,
+        start: Any,
+        measure: Measure,
+        chains: int,
+        n: int,
+        seed: int,
+        memory: Memory,
+        candidates: int = 1,
     ) -> "_Run":
         n, seed = as_draw_request(n, seed)
         each = split_evenly(n, chains, "chains")
         target = as_target(measure)
-        points = start_points(start, measure, target, chains, seed)
+        points = start_points(start, measure, target, chains, seed, candidates)
         memory.same(start=points.y, log_density=points.value, score=points.slope)
         return cls(measure, target, each, points, jax.random.key(seed))
 

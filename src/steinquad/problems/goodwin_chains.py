@@ -18,7 +18,11 @@ TRUNCATION = 3000.0
 
 
 def goodwin_mala(
-    *, warmup: int = 2000, truncation: float = TRUNCATION, path: str | Path | None = None
+    *,
+    warmup: int = 2000,
+    truncation: float = TRUNCATION,
+    candidates: int = 1,
+    path: str | Path | None = None,
 ) -> TruncatedMALA | Resumable:
     """The paper's chains: five from the prior, `w' = w + h^2/2 score + h xi`, every 20th draw.
 
@@ -30,6 +34,8 @@ def goodwin_mala(
         warmup: steps dropped at the beginning of each chain; 0 as in the paper, which leaves 10
             to 50 draws of each on their way to the mode.
         truncation: largest length of the score in the drift.
+        candidates: draws of the prior, of which each chain begins at the likeliest. With 1, as in
+            the paper, about one chain in thirteen is caught on a ridge far from the mode.
         path: directory to keep the run in, so that it can be stopped and go on.
 
     >>> goodwin_mala(warmup=0).name
@@ -42,6 +48,7 @@ def goodwin_mala(
         step_size=NOISE_STD**2 / 2,
         start=_prior(),
         truncation=truncation,
+        candidates=candidates,
     )
     return design if path is None else Resumable(design, path)
 
