@@ -32,19 +32,23 @@ class SeparateMLP(eqx.Module):
     weights: tuple[jax.Array, jax.Array, jax.Array]  # (h1,), (h2, h1), (k, d, h2)
     biases: tuple[jax.Array, jax.Array, jax.Array]  # (h1,), (h2,), (k, d)
     activation: str = eqx.field(static=True)
-    seen: tuple[int, ...] = eqx.field(static=True)
 
     depth = 2
+
+    @property
+    def seen(self) -> np.ndarray:
+        """Coordinate of each unit: all in turn, so that networks of one shape share programs."""
+        return np.resize(np.arange(self.weights[2].shape[1]), self.weights[0].shape[0])
 
     def image(self, inputs: SteinInputs, frame: Frame) -> jax.Array:
         """S_m[u] at one point, (k,); the frame must be diagonal."""
         act = ACTIVATIONS[self.activation]
         (w1, w2, w3), (b1, b2, b3) = self.weights, self.biases
-        seen = np.asarray(self.seen)
-        a1, d1 = act(w1 * inputs.z[seen] + b1)
+        pick = np.equal.outer(self.seen, np.arange(w3.shape[1])).astype(w1.dtype)  # (h1, d)
+        a1, d1 = act(w1 * (pick @ inputs.z) + b1)
         a2, d2 = act(w2 @ a1 + b2)
-        mixed = w2 * jnp.swapaxes(w3[:, seen], 1, 2)  # (k, h2, h1)
-        slopes = d1 * w1 * multipliers(inputs, frame)[seen]
+        mixed = w2 * jnp.swapaxes(pick @ w3, 1, 2)  # (k, h2, h1)
+        slopes = d1 * w1 * (pick @ multipliers(inputs, frame))
         return (w3 @ a2 + b3) @ inputs.drift + (mixed @ slopes) @ d2
 
     @classmethod
@@ -56,7 +60,6 @@ class SeparateMLP(eqx.Module):
         first = first_width(dim)
         w1 = rng.choice([-1.0, 1.0], first) * rng.uniform(0.5, 1.0, first)
         b1 = rng.uniform(-0.5, 0.5, first)
-        seen = np.resize(rng.permutation(dim), first)
 
         def uniform(*shape: int, fan_in: int) -> jax.Array:
             return jnp.asarray(rng.uniform(-1.0, 1.0, shape) / np.sqrt(fan_in))
@@ -71,4 +74,4 @@ class SeparateMLP(eqx.Module):
             uniform(width, fan_in=first),
             uniform(outputs, dim, fan_in=width),
         )
-        return cls(weights, biases, activation, tuple(map(int, seen)))
+        return cls(weights, biases, activation)

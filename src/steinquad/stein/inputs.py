@@ -65,6 +65,8 @@ def stein_inputs(
 
 def multipliers(inputs: SteinInputs, frame: Frame) -> jax.Array:
     """m_i(x) of every coordinate at one point, (d,)."""
+    if not frame.shared:
+        return inputs.factors
     every = jnp.full(inputs.z.shape, inputs.scale)
     if not frame.varying:
         return every

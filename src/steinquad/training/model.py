@@ -19,7 +19,13 @@ from steinquad._types import Array
 from steinquad.networks import host
 from steinquad.networks.stein_network import SteinNetwork
 from steinquad.stein.inputs import SteinInputs
-from steinquad.training.objective import Block, TrainingSet, residuals, unflatten
+from steinquad.training.objective import (
+    Block,
+    TrainingSet,
+    compiled_values,
+    residuals,
+    unflatten,
+)
 
 __all__ = ["Device", "Host", "Model", "ggn_product", "model"]
 
@@ -164,8 +170,11 @@ class Device:
 
     def moments(self, vector: Array) -> tuple[Array, Array]:
         """Squares and weighted sum of the residuals."""
-        squares, sums = _moments(jnp.asarray(vector), self.like, self.data)
-        return np.asarray(squares), np.asarray(sums)
+        values = compiled_values(jnp.asarray(vector), self.like, self.data)
+        blocks = self.data.blocks
+        root = np.sqrt(np.asarray(blocks.weights))[:, :, None]
+        r = root * (np.asarray(values) - np.asarray(blocks.y))
+        return np.sum(r**2, axis=(0, 1)), np.sum(root * r, axis=(0, 1))
 
     def gram(
         self, vector: Array, noise: Array, damping: float = 0.0
@@ -243,17 +252,6 @@ def _add_panel(
     r, rows = panel_jacobian(vector, like, blocks, frame, noise)
     squares = jnp.sum((r * noise) ** 2, axis=0)
     return total + rows.T @ rows, gradient + rows.T @ r.ravel(), sums + squares
-
-
-@jax.jit
-def _moments(
-    vector: jax.Array, like: SteinNetwork, data: TrainingSet
-) -> tuple[jax.Array, jax.Array]:
-    def block(points: Block) -> tuple[jax.Array, jax.Array]:
-        r = residuals(unflatten(vector, like), points, data.frame)
-        return jnp.sum(r**2, axis=0), jnp.sqrt(points.weights) @ r
-
-    return jax.tree.map(lambda a: jnp.sum(a, axis=0), jax.lax.map(block, data.blocks))
 
 
 @jax.jit

@@ -24,6 +24,7 @@ __all__ = [
     "Block",
     "Penalty",
     "TrainingSet",
+    "compiled_values",
     "flatten",
     "predict",
     "residuals",
@@ -139,7 +140,9 @@ def residuals(network: SteinNetwork, block: Block, frame: Frame) -> jax.Array:
 
 
 @jax.jit
-def _predict(network: SteinNetwork, data: TrainingSet) -> jax.Array:
+def compiled_values(vector: jax.Array, like: SteinNetwork, data: TrainingSet) -> jax.Array:
+    """g at all points, those that fill up the last blocks too, by blocks (count, size, k)."""
+    network = unflatten(vector, like)
     return jax.lax.map(lambda block: evaluate(network, block.inputs, data.frame), data.blocks)
 
 
@@ -147,7 +150,7 @@ def predict(network: SteinNetwork, data: TrainingSet) -> Array:
     """g at the points, (n, k)."""
     if jax.default_backend() == "cpu" and host.suits(network):
         return host.values(network, data.merged().inputs, data.frame)[: data.n]
-    values = np.asarray(_predict(network, data))
+    values = np.asarray(compiled_values(flatten(network), network, data))
     return values.reshape(-1, values.shape[-1])[: data.n]
 
 
