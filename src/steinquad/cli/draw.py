@@ -37,6 +37,9 @@ def goodwin(
     warmup: Annotated[
         int | None, typer.Option(help="Steps dropped of each chain; the paper has 0.")
     ] = None,
+    candidates: Annotated[
+        int, typer.Option(help="Draws of the prior, of which a MALA chain takes the likeliest.")
+    ] = 1,
     seed: Annotated[int, typer.Option(help="Seed of the chains.")] = 0,
     data_seed: Annotated[int, typer.Option(help="Seed of the data.")] = 0,
     rtol: Annotated[float, typer.Option(help="Tolerance of the ODE solver.")] = 1e-8,
@@ -55,7 +58,7 @@ def goodwin(
     problem = sq.problems.goodwin(data_seed, rtol=rtol, observations=observations)
     chosen = {} if warmup is None else {"warmup": warmup}
     if sampler == "mala":
-        design = sq.problems.goodwin_mala(path=path, **chosen)
+        design = sq.problems.goodwin_mala(path=path, candidates=candidates, **chosen)
     else:
         design = sq.problems.goodwin_nuts(problem, path=path, **chosen)
     with progress_bar(label=design.name) as progress:
