@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from steinquad._compile import compiled
 from steinquad._types import Array
 from steinquad.networks import host
 from steinquad.networks.stein_network import SteinNetwork
@@ -238,7 +239,7 @@ def panel_jacobian(
     return r.reshape(-1, r.shape[-1]), jacobian.reshape(-1, vector.size)
 
 
-@partial(jax.jit, donate_argnums=(0, 1, 2))
+@partial(compiled, donate_argnums=(0, 1, 2))
 def _add_panel(
     total: Any,
     gradient: Any,

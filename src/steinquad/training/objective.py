@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from steinquad._compile import compiled
 from steinquad._types import Array
 from steinquad.networks import host
 from steinquad.networks.stein_network import SteinNetwork, evaluate
@@ -139,8 +140,8 @@ def residuals(network: SteinNetwork, block: Block, frame: Frame) -> jax.Array:
     return jnp.sqrt(block.weights)[:, None] * (evaluate(network, block.inputs, frame) - block.y)
 
 
-@jax.jit
-def compiled_values(vector: jax.Array, like: SteinNetwork, data: TrainingSet) -> jax.Array:
+@compiled
+def compiled_values(vector: jax.Array | Array, like: SteinNetwork, data: TrainingSet) -> jax.Array:
     """g at all points, those that fill up the last blocks too, by blocks (count, size, k)."""
     network = unflatten(vector, like)
     return jax.lax.map(lambda block: evaluate(network, block.inputs, data.frame), data.blocks)
@@ -154,9 +155,9 @@ def predict(network: SteinNetwork, data: TrainingSet) -> Array:
     return values.reshape(-1, values.shape[-1])[: data.n]
 
 
-@jax.jit
+@compiled
 def value_and_gradient(
-    vector: jax.Array, like: SteinNetwork, data: TrainingSet, penalty: Penalty
+    vector: jax.Array | Array, like: SteinNetwork, data: TrainingSet, penalty: Penalty
 ) -> tuple[jax.Array, jax.Array]:
     """The loss and its gradient, accumulated block by block."""
     total = jnp.sum(data.blocks.weights)
