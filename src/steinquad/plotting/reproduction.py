@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 __all__ = ["reproduction"]
 
 # Okabe and Ito's colors, which color-blind readers can tell apart; markers say the same again.
-COLORS = ("#000000", "#0072B2", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#E69F00")
-MARKERS = "osD^vP*X<>hp"
+COLORS = ("#CC79A7", "#56B4E9", "#E69F00", "#0072B2", "#009E73")
+MARKERS = "sDvPXo<>hp"
 KEPT = {  # by the methods that most figures have
     "MC": ("#7f7f7f", "o"),
     "BQ": ("#0072B2", "s"),
@@ -130,14 +130,18 @@ def _panel(axis: Any, spec: Spec, cells: Sequence[Cell], along: str, up: str) ->
     else:
         axis.set_xscale("log")
         axis.set_xlabel(QUANTITIES.get(along, along), fontsize=8)
-    if along == "d":  # few and small: as they are
-        values = sorted({cell.run.d for cell in cells})
-        axis.set_xticks(values, [str(value) for value in values])
+    if along in ("n", "d"):  # a few numbers, which are best seen as they are
+        values = sorted({getattr(cell.run, along) for cell in cells})
+        axis.set_xticks(values, [_short(value) for value in values])
         axis.set_xticks([], minor=True)
     axis.set_ylabel(QUANTITIES[up], fontsize=8)
-    axis.tick_params(labelsize=8)
+    axis.tick_params(which="both", labelsize=7)
     axis.grid(alpha=0.25, lw=0.5)
     axis.spines[["top", "right"]].set_visible(False)
+
+
+def _short(value: int) -> str:
+    return str(value) if value < 20_000 else f"{value / 1000:.3g}k"
 
 
 def _place(cell: Cell, along: str) -> float:

@@ -15,6 +15,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from importlib.metadata import version
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -25,27 +26,25 @@ import numpy as np
 from steinquad._api import integrate
 from steinquad.errors import InputError
 from steinquad.estimate import Estimate
-from steinquad.reproduce.methods import DESIGNS, build_method, build_problem
+from steinquad.reproduce.methods import DESIGNS, build_method, build_problem, takes_steps
 from steinquad.reproduce.record import Record, Run
 
-__all__ = ["RunDied", "execute", "records_of"]
+__all__ = ["Death", "execute", "records_of"]
 
 LEFT_OVER = 48.0  # MiB that a child may hold at rest beyond what it held when it was new
 WARM_UP = Run("genz-continuous", "MC", 8, 1, 0)  # what is loaded late is loaded by this
 STATUS, CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
-class RunDied(Exception):
-    """A child ended without an answer: killed for its memory, most likely."""
+@dataclass(frozen=True)
+class Death:
+    """A child that ended without an answer: killed for its memory, most likely."""
 
-    def __init__(self, run: Run, code: int | None) -> None:
-        super().__init__(
-            f"{run.method} on {run.problem}, d = {run.d}, n = {run.n} ended by {code}"
-        )
-        self.run = run
+    run: Run
+    exit_code: int | None
 
 
-def records_of(runs: Sequence[Run], jobs: int) -> Iterator[Record | RunDied]:
+def records_of(runs: Sequence[Run], jobs: int) -> Iterator[Record | Death]:
     """The outcomes of runs as they come, from so many children at a time."""
     waiting = iter(runs)
     busy: dict[Connection, _Child] = {}
@@ -101,7 +100,7 @@ def execute(run: Run) -> Record:
         rest_mib=round(rest, 1),
         status=status,
         message=message,
-        loss=None if answer is None else _finite(answer.stats.get("loss", np.nan)),
+        loss=_finite(answer.stats["loss"]) if answer and takes_steps(run.method) else None,
         versions={
             "python": platform.python_version(),
             **{name: version(name) for name in ("steinquad", "jax", "numpy", "scipy")},
@@ -123,13 +122,13 @@ class _Child:
         self.run = run
         self.connection.send(run)
 
-    def answer(self) -> tuple[Record | RunDied, bool]:
+    def answer(self) -> tuple[Record | Death, bool]:
         """What came of it, and whether the child can be used again."""
         try:
             return self.connection.recv()
         except EOFError:
             self.process.join()
-            return RunDied(self.run, self.process.exitcode), False
+            return Death(self.run, self.process.exitcode), False
 
     def end(self) -> None:
         self.process.kill()

@@ -55,7 +55,7 @@ class Record:
         rest_mib: resident memory just before it.
         status: of the estimate, or `refused`.
         message: the sentence that goes with it.
-        loss: at the end of training, for networks.
+        loss: penalized, in standardized units, at the end of training; published network only.
         versions: of Python and of the libraries that compute.
     """
 

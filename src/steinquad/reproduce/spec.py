@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 from steinquad.errors import InputError
 from steinquad.reproduce.methods import DESIGNS, METHODS, PROBLEMS, takes_steps
+from steinquad.reproduce.paper import ITEMS
 from steinquad.reproduce.record import Run
 
 __all__ = ["PRESETS", "QUANTITIES", "Preset", "PresetName", "Spec", "load", "names"]
@@ -26,6 +27,9 @@ QUANTITIES = {
     "calibration": "|error| / std",
     "loss": "loss",
 }
+
+
+KNOWN = {"items": ITEMS, "problems": PROBLEMS, "methods": METHODS, "designs": DESIGNS}
 
 
 @dataclass(frozen=True)
@@ -63,7 +67,7 @@ class Spec:
 
     Attributes:
         name: of its files and on the command line.
-        item: what it is in the paper, such as `Table 1`.
+        items: what it is in the paper; see `paper.ITEMS`.
         title: what it shows.
         problems: which integrals.
         methods: names in the table of methods; all are run on all problems.
@@ -76,7 +80,7 @@ class Spec:
     """
 
     name: str
-    item: str
+    items: Sequence[str]
     title: str
     problems: Sequence[str]
     methods: Sequence[str]
@@ -89,7 +93,7 @@ class Spec:
 
     def check(self) -> None:
         """Refuse names that nobody knows."""
-        for name, known in (("problems", PROBLEMS), ("methods", METHODS), ("designs", DESIGNS)):
+        for name, known in KNOWN.items():
             where = f"{self.name}.{name}"
             _check_list(where, getattr(self, name), str)
             _check_names(where, getattr(self, name), known)
@@ -103,8 +107,10 @@ class Spec:
                 raise InputError(f"{self.name}.panels has {panel!r}; give pairs [along, up].")
             _check_names(f"{self.name}.panels", panel[:1], (*AXES, *QUANTITIES))
             _check_names(f"{self.name}.panels", panel[1:], QUANTITIES)
-        self.quick.check(f"{self.name}.quick")
-        self.paper.check(f"{self.name}.paper")
+        for preset in PRESETS:
+            size = self.preset(preset)
+            size.check(f"{self.name}.{preset}")
+            self._check_lines(size, f"{self.name}.{preset}")
 
     def preset(self, name: PresetName) -> Preset:
         """One of the two."""
@@ -126,6 +132,17 @@ class Spec:
                                 settings = {"design": design, **steps}
                                 found.append(Run(problem, method, n, d, seed, settings))
         return found
+
+    def _check_lines(self, size: Preset, where: str) -> None:
+        """Refuse what would put points of two kinds on one line."""
+        several = {"problem": self.problems, "n": size.n, "d": size.d}
+        free = [axis for axis in AXES if len(several[axis]) > 1 and axis != self.split]
+        along = {panel[0] for panel in self.panels}.intersection(AXES)
+        if len(free) > 1 or (free and along - {*free}):
+            raise InputError(
+                f"{where} has several values of {' and '.join(free)}; have several of one, "
+                "which is along the panels, and of another by which they are split."
+            )
 
 
 def names() -> list[str]:
