@@ -34,7 +34,9 @@ def test_what_is_not_finite_is_null():
 def test_cut_off_at_any_byte_and_gone_on(tmp_path):
     whole = write(tmp_path / "whole.jsonl", RUNS).path.read_bytes()
     torn = tmp_path / "torn.jsonl"
-    for size in range(len(whole) + 1):
+    ends = [i for i, byte in enumerate(whole) if byte == ord("\n")]
+    sizes = {*range(0, len(whole) + 1, 29), *(end + k for end in ends for k in (-1, 0, 1))}
+    for size in sorted(sizes):
         torn.write_bytes(whole[:size])
         store = Store(torn)
         assert len(store.records) == whole[:size].count(b"\n")

@@ -62,12 +62,13 @@ def reproduction(spec: Spec, cells: Sequence[Cell], *, path: Any = None) -> "Fig
         for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
             handles.setdefault(label, handle)
     figure.suptitle(spec.title, fontsize=10)
-    columns = min(len(handles), 2 * across)
+    room = 12 * wide * across  # letters, so that the legend is no wider than the panels
+    columns = int(room / (8 + max(map(len, handles), default=1)))
     figure.legend(
         list(handles.values()),
         list(handles),
         loc="outside lower center",
-        ncols=max(1, columns),
+        ncols=min(max(1, columns), max(1, len(handles))),
         fontsize=8,
         frameon=False,
     )

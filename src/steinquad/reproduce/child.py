@@ -15,6 +15,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import version
 from multiprocessing.connection import Connection, wait
@@ -120,13 +121,14 @@ class _Child:
 
     def begin(self, run: Run) -> None:
         self.run = run
-        self.connection.send(run)
+        with suppress(ConnectionError):  # of a death, which `answer` tells
+            self.connection.send(run)
 
     def answer(self) -> tuple[Record | Death, bool]:
         """What came of it, and whether the child can be used again."""
         try:
             return self.connection.recv()
-        except EOFError:
+        except (EOFError, ConnectionError):
             self.process.join()
             return Death(self.run, self.process.exitcode), False
 

@@ -57,7 +57,7 @@ def markdown(spec: Spec, cells: Sequence[Cell]) -> str:
     rows = [head, ["---"] * len(head)]
     for cell in cells:
         run = cell.run
-        published = spec.published.get(run.problem, {}).get(run.method)
+        published = spec.published.get(run.problem, {}) if run.n in spec.paper.n else {}
         rows.append(
             [
                 *(
@@ -68,7 +68,7 @@ def markdown(spec: Spec, cells: Sequence[Cell]) -> str:
                     cell.design,
                 ),
                 _with_spread(cell.values("error")) or cell.records[0].status,
-                "" if published is None else f"{published:.1e}",
+                f"{published[run.method]:.1e}" if run.method in published else "",
                 *(_mean(cell.values(name), form) for name, form in FORMS.items()),
                 str(len(cell.records)),
             ]
