@@ -23,9 +23,12 @@ KEPT = {  # by the methods that most figures have
     "BQ Matern 1/2": ("#56B4E9", "D"),
     "Stein-CF": ("#009E73", "v"),
     "BSN.paper": ("#D55E00", "^"),
+    "BSN.paper width 64": ("#E69F00", "P"),
     "Default": ("#000000", "*"),
 }
 LINES = {"iid": "-", "sobol": "--", "grid": ":"}
+FILLS: dict[str, Any] = {"iid": "full", "sobol": "none", "grid": "left"}
+MOST_TICKS = 6
 POINTS = {"iid": "MC points", "sobol": "Sobol points", "grid": "grid"}
 
 
@@ -43,8 +46,9 @@ def reproduction(spec: Spec, cells: Sequence[Cell], *, path: Any = None) -> "Fig
     except ImportError:
         raise InputError("a figure needs matplotlib; install steinquad[plot].") from None
     parts = _parts(spec, cells)
-    # A single panel for each part: side by side, as far as the page is wide.
-    across = len(spec.panels) if len(spec.panels) > 1 else min(3, len(parts))
+    # Each part is a row, but where that has one panel, and where there is one part, rows are full.
+    rows = len(parts) > 1 and len(spec.panels) > 1
+    across = len(spec.panels) if rows else min(3, len(parts) * len(spec.panels))
     down = -(-len(parts) * len(spec.panels) // across)
     wide = 6.0 if across == 1 else 3.0
     figure = Figure(figsize=(wide * across, 2.6 * down + 0.6), layout="constrained")
@@ -104,9 +108,9 @@ def _panel(axis: Any, spec: Spec, cells: Sequence[Cell], along: str, up: str) ->
         x = [places[c.run.problem] + shift if named else _place(c, along) for c in found]
         values = [cell.values(up) for cell in found]
         y = [statistics.fmean(each) for each in values]
-        bars = [
-            [mean - min(each) for mean, each in zip(y, values, strict=True)],
-            [max(each) - mean for mean, each in zip(y, values, strict=True)],
+        bars = [  # rounding may put the mean of equal values beside them
+            [max(mean - min(each), 0.0) for mean, each in zip(y, values, strict=True)],
+            [max(max(each) - mean, 0.0) for mean, each in zip(y, values, strict=True)],
         ]
         several = len(spec.designs) > 1
         axis.errorbar(
@@ -116,6 +120,7 @@ def _panel(axis: Any, spec: Spec, cells: Sequence[Cell], along: str, up: str) ->
             label=f"{method}, {POINTS[design]}" if several else method,
             color=color,
             marker=marker,
+            fillstyle=FILLS[design],
             ls="none" if named else LINES[design],
             ms=7 if marker == "*" else 4.5,
             lw=1.2,
@@ -131,18 +136,14 @@ def _panel(axis: Any, spec: Spec, cells: Sequence[Cell], along: str, up: str) ->
     else:
         axis.set_xscale("log")
         axis.set_xlabel(QUANTITIES.get(along, along), fontsize=8)
-    if along in ("n", "d"):  # a few numbers, which are best seen as they are
-        values = sorted({getattr(cell.run, along) for cell in cells})
-        axis.set_xticks(values, [_short(value) for value in values])
+    values = sorted({getattr(cell.run, along) for cell in cells}) if along in ("n", "d") else []
+    if 0 < len(values) <= MOST_TICKS:  # a few numbers are best seen as they are
+        axis.set_xticks(values, [str(value) for value in values])
         axis.set_xticks([], minor=True)
     axis.set_ylabel(QUANTITIES[up], fontsize=8)
     axis.tick_params(which="both", labelsize=7)
     axis.grid(alpha=0.25, lw=0.5)
     axis.spines[["top", "right"]].set_visible(False)
-
-
-def _short(value: int) -> str:
-    return str(value) if value < 20_000 else f"{value / 1000:.3g}k"
 
 
 def _place(cell: Cell, along: str) -> float:
