@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from made_up_records import made_up
@@ -59,6 +60,19 @@ def fill(path, name, preset, **changes):
             store.add(made_up(each, **({"error": 1e-3 / (1 + i % 7)} | changes)))
 
 
+def children_of(pid):
+    file = Path(f"/proc/{pid}/task/{pid}/children")
+    return file.read_text().split() if file.exists() else []
+
+
+def alive(pid):
+    stat = Path(f"/proc/{pid}/stat")
+    try:
+        return stat.read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
 def test_list_has_every_item(monkeypatch, capsys):
     code, out = run(monkeypatch, capsys, "--list")
     lines = out.out.splitlines()
@@ -76,8 +90,12 @@ def test_killed_at_a_random_moment_and_resumed(tiny, tmp_path, monkeypatch, caps
         assert time.monotonic() < deadline
         time.sleep(0.05)
     time.sleep(random.Random(6).uniform(0.0, 1.0))
+    children = children_of(process.pid)
     process.send_signal(signal.SIGKILL)
     process.communicate()
+    while any(alive(pid) for pid in children):  # nobody goes on computing for the dead
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
     before = store.read_bytes()
     done = before[: before.rfind(b"\n") + 1]
     count = done.count(b"\n")

@@ -1,9 +1,12 @@
 """Specs are data: all of ours load, unknown keys and names are one clear sentence."""
 
+from pathlib import Path
+
 import pytest
 
 import steinquad as sq
 from steinquad.reproduce.methods import METHODS, build_method, takes_steps
+from steinquad.reproduce.paper import ITEMS
 from steinquad.reproduce.spec import PRESETS, load, names
 
 TINY = """
@@ -52,6 +55,16 @@ def test_ours_load_and_no_run_is_there_twice(name):
 def test_no_item_of_the_paper_has_two_specs():
     items = [item for name in names() for item in load(name).items]
     assert len(set(items)) == len(items)
+
+
+def test_the_page_has_every_item_with_its_command():
+    page = Path(__file__).parents[2] / "docs" / "reproduction.md"
+    commands = {
+        item: f"`steinquad reproduce {name}`" for name in names() for item in load(name).items
+    }
+    for item in ITEMS:
+        (row,) = (line for line in page.read_text().splitlines() if line.startswith(f"| {item} |"))
+        assert row.endswith(f"| {commands.get(item, 'not built yet')} |")
 
 
 def test_runs(tiny):

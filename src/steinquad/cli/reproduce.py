@@ -118,10 +118,12 @@ def _run(figure: "Spec", store: "Store", runs: Sequence["Run"], jobs: int) -> li
 
 def _announce(figure: "Spec", preset: str, path: Path, wanted: int, runs: Sequence["Run"]) -> None:
     """Say what it will cost before it starts."""
+    from steinquad.reproduce.spec import names
     from steinquad.reproduce.store import Store
     from steinquad.reproduce.summary import known_cpu_seconds
 
-    records = [record for file in path.glob("*.jsonl") for record in Store(file).records.values()]
+    stores = [Store(path / f"{name}.jsonl") for name in {figure.name, *names()}]
+    records = [record for store in stores for record in store.records.values()]
     costs = known_cpu_seconds(runs, records)
     known = [cost for cost in costs if cost is not None]
     line = f"{figure.name}, {preset}: {wanted} runs, {wanted - len(runs)} of them recorded"
