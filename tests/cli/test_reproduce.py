@@ -13,6 +13,7 @@ from made_up_records import made_up
 
 from steinquad.cli.main import main
 from steinquad.reproduce import child
+from steinquad.reproduce.child import Death
 from steinquad.reproduce.paper import ITEMS
 from steinquad.reproduce.spec import load, names
 from steinquad.reproduce.store import Store
@@ -164,7 +165,7 @@ def test_published_numbers_stand_beside(tmp_path, monkeypatch, capsys):
     assert code == 0 and "| 6.0e-04 |" in row and row.endswith("| 10 |")
     fill(tmp_path / "less", "table1", "quick")  # other n: not comparable
     code, out = run(monkeypatch, capsys, "table1", "--path", tmp_path / "less", "--draw")
-    assert code == 0 and "6.0e-04" not in out.out
+    assert code == 0 and "| 6.0e-04 |" not in out.out
 
 
 @pytest.mark.parametrize(
@@ -183,6 +184,19 @@ def test_wrong_input_is_exit_2(arguments, message, tmp_path, monkeypatch, capsys
     monkeypatch.chdir(tmp_path)
     code, out = run(monkeypatch, capsys, *arguments)
     assert code == 2 and message in out.err and out.err.count("\n") == 1
+
+
+def test_all_draws_those_that_have_records(tmp_path, monkeypatch, capsys):
+    fill(tmp_path, "table1", "quick")
+    code, _ = run(monkeypatch, capsys, "all", "--path", tmp_path, "--draw")
+    assert code == 0 and [file.name for file in tmp_path.glob("*.png")] == ["table1-quick.png"]
+
+
+def test_runs_that_died_are_named_and_exit_1(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(child, "records_of", lambda runs, jobs: (Death(r, -9) for r in runs[:1]))
+    code, out = run(monkeypatch, capsys, "table1", "--path", tmp_path)
+    assert code == 1 and not Store(tmp_path / "table1.jsonl").records
+    assert "MC on genz-continuous, d = 2, n = 640, seed 0 died with exit code -9" in out.err
 
 
 def test_unknown_key_is_exit_2(tiny, monkeypatch, capsys):

@@ -9,6 +9,7 @@ import pytest
 
 from steinquad.reproduce import child
 from steinquad.reproduce.child import Death, execute, records_of
+from steinquad.reproduce.methods import DESIGNS, METHODS, takes_steps
 from steinquad.reproduce.record import Run
 
 
@@ -67,3 +68,16 @@ def test_a_refusal_is_a_record():
     record = execute(Run("genz-continuous", "MC", 16, 1, 0, {"design": "grid"}))
     assert record.status == "refused" and record.estimate is None and record.error is None
     assert "not a sample" in record.message
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("design", DESIGNS)
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_runs_on_every_design_or_says_why_not(method, design):
+    settings = {"design": design, "max_steps": 3} if takes_steps(method) else {"design": design}
+    record = execute(Run("genz-continuous", method, 32, 1, 0, settings))
+    if method == "MC" and design == "grid":
+        assert record.status == "refused" and "not a sample" in record.message
+    else:
+        assert record.error is not None and record.error < 0.5, record.message
+    assert (record.loss is not None) == takes_steps(method)

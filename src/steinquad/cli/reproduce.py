@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from steinquad.reproduce.child import Death
     from steinquad.reproduce.record import Run
     from steinquad.reproduce.spec import PresetName, Spec
-    from steinquad.reproduce.store import Store
 
 __all__ = ["reproduce"]
 
@@ -54,9 +53,11 @@ def reproduce(
     figures = [specs.load(each) for each in (specs.names() if name == "all" else [name])]
     # One thread a run: waiting threads would count as work, and jobs would share their cores.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    deaths = list["Death"]()
+    deaths, drawn = list["Death"](), 0
     for figure in figures:
-        deaths += _reproduce(figure, preset, path, chosen, jobs=0 if draw else jobs)
+        if not draw:
+            deaths += _run(figure, preset, path, chosen, jobs)
+        drawn += _draw(figure, preset, path)
     for death in deaths:
         run = death.run
         typer.echo(
@@ -66,54 +67,50 @@ def reproduce(
         )
     if deaths:
         raise typer.Exit(DIED)
+    if not drawn:
+        raise InputError(f"path {path} has no records of {name}, preset {preset}; run it first.")
 
 
-def _reproduce(
-    figure: "Spec",
-    preset: "PresetName",
-    path: Path,
-    seeds: Sequence[int] | None,
-    *,
-    jobs: int,
+def _run(
+    figure: "Spec", preset: "PresetName", path: Path, seeds: Sequence[int] | None, jobs: int
 ) -> list["Death"]:
-    """One figure: run what is missing, then draw; with no jobs only the latter."""
+    """Run and record what is missing; the runs that died are handed back."""
+    from steinquad.reproduce.child import Death, records_of
+    from steinquad.reproduce.store import Store
+
+    store = Store(path / f"{figure.name}.jsonl")
+    deaths, seconds = list[Death](), 0.0
+    with store.writing():
+        wanted = figure.runs(preset, seeds)
+        runs = [run for run in wanted if run.key not in store.records]
+        _announce(figure, preset, path, len(wanted), runs)
+        with progress_bar(label=figure.name, reading="CPU s") as progress:
+            for done, outcome in enumerate(records_of(runs, jobs), 1):
+                if isinstance(outcome, Death):
+                    deaths.append(outcome)
+                    continue
+                store.add(outcome)
+                seconds += outcome.cpu_seconds
+                progress(done, len(runs), seconds)
+    return deaths
+
+
+def _draw(figure: "Spec", preset: "PresetName", path: Path) -> bool:
+    """Table and figure of what is recorded; False if that is nothing."""
     from steinquad.plotting.reproduction import reproduction
     from steinquad.reproduce.store import Store
     from steinquad.reproduce.summary import markdown, summarize
 
     store = Store(path / f"{figure.name}.jsonl")
-    deaths = list["Death"]()
-    if jobs:
-        with store.writing():
-            wanted = figure.runs(preset, seeds)
-            runs = [run for run in wanted if run.key not in store.records]
-            _announce(figure, preset, path, len(wanted), runs)
-            deaths = _run(figure, store, runs, jobs)
     cells = summarize(figure, preset, store.records.values())
     if not cells:
-        raise InputError(f"path {store.path} has no records of {figure.name}, preset {preset}.")
+        return False
     table = markdown(figure, cells)
     stem = path / f"{figure.name}-{preset}"
     stem.with_suffix(".md").write_text(table)
     reproduction(figure, cells, path=stem.with_suffix(".png"))
     typer.echo(f"{table}Records in {store.path}, table in {stem}.md, figure in {stem}.png.")
-    return deaths
-
-
-def _run(figure: "Spec", store: "Store", runs: Sequence["Run"], jobs: int) -> list["Death"]:
-    """Run and record; those that died are handed back."""
-    from steinquad.reproduce.child import Death, records_of
-
-    deaths, seconds = list[Death](), 0.0
-    with progress_bar(label=figure.name, reading="CPU s") as progress:
-        for done, outcome in enumerate(records_of(runs, jobs), 1):
-            if isinstance(outcome, Death):
-                deaths.append(outcome)
-                continue
-            store.add(outcome)
-            seconds += outcome.cpu_seconds
-            progress(done, len(runs), seconds)
-    return deaths
+    return True
 
 
 def _announce(figure: "Spec", preset: str, path: Path, wanted: int, runs: Sequence["Run"]) -> None:
