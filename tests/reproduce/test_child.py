@@ -9,7 +9,7 @@ import pytest
 
 from steinquad.reproduce import child
 from steinquad.reproduce.child import Death, execute, records_of
-from steinquad.reproduce.methods import DESIGNS, METHODS, takes_steps
+from steinquad.reproduce.methods import METHODS, takes_steps
 from steinquad.reproduce.record import Run
 
 
@@ -71,9 +71,11 @@ def test_a_refusal_is_a_record():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("design", DESIGNS)
-@pytest.mark.parametrize("method", METHODS)
-def test_every_method_runs_on_every_design_or_says_why_not(method, design):
+@pytest.mark.parametrize(
+    ("method", "design"),
+    [*((m, "iid") for m in METHODS), *((m, "grid") for m in ("MC", "BSN.paper", "Default"))],
+)
+def test_every_method_runs_or_says_why_not(method, design):
     settings = {"design": design, "max_steps": 3} if takes_steps(method) else {"design": design}
     record = execute(Run("genz-continuous", method, 32, 1, 0, settings))
     if method == "MC" and design == "grid":
