@@ -11,6 +11,7 @@ from rich.console import Console
 from steinquad.cli import draw, truth
 from steinquad.cli.candidates import candidate_table
 from steinquad.cli.progress import progress_bar
+from steinquad.cli.reproduce import reproduce
 from steinquad.cli.tables import parse_support, read_table, select
 from steinquad.errors import InputError
 
@@ -25,6 +26,7 @@ app = typer.Typer(
 )
 app.add_typer(truth.app, name="truth")
 app.add_typer(draw.app, name="draw")
+app.command("reproduce")(reproduce)
 
 
 def main() -> None:

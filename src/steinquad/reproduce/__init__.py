@@ -1,1 +1,1 @@
-"""Truths of problems without a closed form, computed anew."""
+"""The paper: its tables and figures as data, and truths that have no closed form, anew."""

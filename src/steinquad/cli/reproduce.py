@@ -1,0 +1,170 @@
+"""`steinquad reproduce NAME`: run a table or figure of the paper, go on after a stop, draw it."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from steinquad.cli.progress import progress_bar
+from steinquad.errors import InputError
+
+if TYPE_CHECKING:
+    from steinquad.reproduce.child import Death
+    from steinquad.reproduce.record import Run
+    from steinquad.reproduce.spec import PresetName, Spec
+
+__all__ = ["reproduce"]
+
+DIED = 1  # exit code
+
+
+def reproduce(
+    name: Annotated[
+        str | None, typer.Argument(help="A figure of --list, all, or a .toml file.")
+    ] = None,
+    list_all: Annotated[bool, typer.Option("--list", help="Show what there is.")] = False,
+    preset: Annotated[str, typer.Option(help="quick, or paper: the paper's own sizes.")] = "quick",
+    path: Annotated[Path, typer.Option(help="Directory of records, tables and figures.")] = Path(
+        "reproduction"
+    ),
+    seeds: Annotated[
+        str | None, typer.Option(help="Other seeds than the preset's, such as 0-4 or 3,7.")
+    ] = None,
+    jobs: Annotated[int, typer.Option(help="Runs at a time, a core each.")] = 1,
+    draw: Annotated[bool, typer.Option("--draw", help="Run nothing, draw the records.")] = False,
+) -> None:
+    """Run a table or figure of the paper; what is recorded is not run again."""
+    from steinquad.reproduce import spec as specs
+
+    if list_all:
+        _list()
+        return
+    if name is None:
+        raise InputError("name is missing; give a figure of --list, all, or a .toml file.")
+    if preset not in specs.PRESETS:
+        raise InputError(f"--preset is {preset!r}; choose quick or paper.")
+    if jobs < 1:
+        raise InputError(f"--jobs is {jobs}; give an integer >= 1.")
+    chosen = _parse_seeds(seeds)
+    figures = [specs.load(each) for each in (specs.names() if name == "all" else [name])]
+    # One thread a run: waiting threads would count as work, and jobs would share their cores.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    deaths, drawn = list["Death"](), 0
+    for figure in figures:
+        if not draw:
+            deaths += _run(figure, preset, path, chosen, jobs)
+        drawn += _draw(figure, preset, path)
+    for death in deaths:
+        run = death.run
+        typer.echo(
+            f"{run.method} on {run.problem}, d = {run.d}, n = {run.n}, seed {run.seed} died with "
+            f"exit code {death.exit_code} and is tried again next time; has it enough memory?",
+            err=True,
+        )
+    if deaths:
+        raise typer.Exit(DIED)
+    if not drawn:
+        raise InputError(f"path {path} has no records of {name}, preset {preset}; run it first.")
+
+
+def _run(
+    figure: "Spec", preset: "PresetName", path: Path, seeds: Sequence[int] | None, jobs: int
+) -> list["Death"]:
+    """Run and record what is missing; the runs that died are handed back."""
+    from steinquad.reproduce.child import Death, records_of
+    from steinquad.reproduce.store import Store
+
+    store = Store(path / f"{figure.name}.jsonl")
+    deaths, seconds = list[Death](), 0.0
+    with store.writing():
+        wanted = figure.runs(preset, seeds)
+        runs = [run for run in wanted if run.key not in store.records]
+        _announce(figure, preset, path, len(wanted), runs)
+        with progress_bar(label=figure.name, reading="CPU s") as progress:
+            for done, outcome in enumerate(records_of(runs, jobs), 1):
+                if isinstance(outcome, Death):
+                    deaths.append(outcome)
+                    continue
+                store.add(outcome)
+                seconds += outcome.cpu_seconds
+                progress(done, len(runs), seconds)
+    return deaths
+
+
+def _draw(figure: "Spec", preset: "PresetName", path: Path) -> bool:
+    """Table and figure of what is recorded; False if that is nothing."""
+    from steinquad.plotting.reproduction import reproduction
+    from steinquad.reproduce.store import Store
+    from steinquad.reproduce.summary import markdown, summarize
+
+    store = Store(path / f"{figure.name}.jsonl")
+    cells = summarize(figure, preset, store.records.values())
+    if not cells:
+        return False
+    table = markdown(figure, cells)
+    stem = path / f"{figure.name}-{preset}"
+    stem.with_suffix(".md").write_text(table)
+    reproduction(figure, cells, path=stem.with_suffix(".png"))
+    typer.echo(f"{table}Records in {store.path}, table in {stem}.md, figure in {stem}.png.")
+    return True
+
+
+def _announce(figure: "Spec", preset: str, path: Path, wanted: int, runs: Sequence["Run"]) -> None:
+    """Say what it will cost before it starts."""
+    from steinquad.reproduce.spec import names
+    from steinquad.reproduce.store import Store
+    from steinquad.reproduce.summary import known_cpu_seconds
+
+    stores = [Store(path / f"{name}.jsonl") for name in {figure.name, *names()}]
+    records = [record for store in stores for record in store.records.values()]
+    costs = known_cpu_seconds(runs, records)
+    known = [cost for cost in costs if cost is not None]
+    line = f"{figure.name}, {preset}: {wanted} runs, {wanted - len(runs)} of them recorded"
+    if runs:
+        line += f"; {len(runs)} to do"
+        if known:
+            line += f", {len(known)} like recorded ones: about {sum(known):.0f} CPU s"
+        if len(known) < len(runs):
+            line += f"; nothing is known of the cost of {len(runs) - len(known)}"
+    typer.echo(line + ".")
+
+
+def _list() -> None:
+    from steinquad.reproduce import spec as specs
+    from steinquad.reproduce.paper import ITEMS
+
+    figures = [specs.load(name) for name in specs.names()]
+    of = {item: figure for figure in figures for item in figure.items}
+    table = Table(box=None, pad_edge=False)
+    for heading in ("item", "name", "quick", "paper", "shows"):
+        number = heading in specs.PRESETS
+        table.add_column(heading, justify="right" if number else "left", no_wrap=True)
+    for item, title in ITEMS.items():
+        if item in of:
+            counts = [str(len(of[item].runs(preset))) for preset in specs.PRESETS]
+            table.add_row(item, of[item].name, *counts, title)
+        else:
+            table.add_row(item, "not there yet", "", "", title)
+    console = Console()
+    console.print(table, highlight=False)
+    console.print("quick, paper: how many runs the preset has.", highlight=False)
+
+
+def _parse_seeds(text: str | None) -> list[int] | None:
+    """`0-4` or `3,7` as numbers."""
+    if text is None:
+        return None
+    found = list[int]()
+    try:
+        for part in text.split(","):
+            low, dash, high = part.partition("-")
+            found += range(int(low), int(high) + 1) if dash else [int(low)]
+    except ValueError:
+        found = []
+    if not found:
+        raise InputError(f"--seeds is {text!r}; write seeds such as 0-4 or 3,7.")
+    return list(dict.fromkeys(found))

@@ -1,0 +1,206 @@
+"""Runs in child processes, where CPU seconds and peak memory can be measured.
+
+A child is used again for the next run, which saves the import. To keep its figures honest it
+drops all compiled programs after each run, sets the peak back before the next, and is replaced
+as soon as it holds more memory at rest than when it was new. Where the system cannot set the peak
+back, every run has a child of its own.
+"""
+
+import gc
+import multiprocessing
+import os
+import platform
+import resource
+import signal
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib.metadata import version
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+
+import jax
+import numpy as np
+
+from steinquad._api import integrate
+from steinquad.errors import InputError
+from steinquad.estimate import Estimate
+from steinquad.reproduce.methods import DESIGNS, build_method, build_problem, takes_steps
+from steinquad.reproduce.record import Record, Run
+
+__all__ = ["Death", "execute", "records_of"]
+
+LEFT_OVER = 48.0  # MiB that a child may hold at rest beyond what it held when it was new
+WARM_UP = Run("genz-continuous", "MC", 8, 1, 0)  # what is loaded late is loaded by this
+STATUS, CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+
+
+@dataclass(frozen=True)
+class Death:
+    """A child that ended without an answer: killed for its memory, most likely."""
+
+    run: Run
+    exit_code: int | None
+
+
+def records_of(runs: Sequence[Run], jobs: int) -> Iterator[Record | Death]:
+    """The outcomes of runs as they come, from so many children at a time."""
+    waiting = iter(runs)
+    busy: dict[Connection, _Child] = {}
+    try:
+        _start(waiting, busy, jobs)
+        while busy:
+            for ready in wait(list(busy)):
+                child = busy.pop(ready)  # pyright: ignore[reportArgumentType]
+                answer, again = child.answer()
+                following = next(waiting, None) if again else None
+                if following is None:
+                    child.end()
+                else:
+                    child.begin(following)
+                    busy[child.connection] = child
+                yield answer
+            _start(waiting, busy, jobs)
+    finally:
+        for child in busy.values():
+            child.end()
+
+
+def execute(run: Run) -> Record:
+    """Do one run, here and now."""
+    problem = build_problem(run.problem, run.d)
+    method = build_method(run.method, run.settings.get("max_steps"))
+    design = DESIGNS[run.settings.get("design", "iid")]
+    _forget_peak()
+    rest, start = _memory("VmRSS"), _cpu_seconds()
+    answer: Estimate | None = None
+    status, message = "refused", ""
+    try:
+        answer = integrate(
+            problem.integrand,
+            problem.measure,
+            n=run.n,
+            method=method,
+            design=design,
+            seed=run.seed,
+        )
+        status, message = answer.status.code, answer.status.message
+    except InputError as error:  # too many points for its memory, points that it cannot use
+        message = str(error)
+    seconds, peak = _cpu_seconds() - start, _memory("VmHWM")
+    return Record(
+        run=run,
+        estimate=None if answer is None else _finite(answer.mean),
+        std=None if answer is None else _finite(answer.std),
+        truth=float(problem.truth),
+        error=None if answer is None else _finite(abs(answer.mean - problem.truth)),
+        cpu_seconds=round(seconds, 4),
+        peak_mib=round(peak, 1),
+        rest_mib=round(rest, 1),
+        status=status,
+        message=message,
+        loss=_finite(answer.stats["loss"]) if answer and takes_steps(run.method) else None,
+        versions={
+            "python": platform.python_version(),
+            **{name: version(name) for name in ("steinquad", "jax", "numpy", "scipy")},
+        },
+    )
+
+
+class _Child:
+    """A new interpreter that does runs until it is told to end."""
+
+    def __init__(self) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.connection, theirs = context.Pipe()
+        self.process = context.Process(target=_serve, args=(theirs,), daemon=True)
+        self.process.start()
+        theirs.close()  # so that its death is the end of the pipe
+
+    def begin(self, run: Run) -> None:
+        self.run = run
+        with suppress(ConnectionError):  # of a death, which `answer` tells
+            self.connection.send(run)
+
+    def answer(self) -> tuple[Record | Death, bool]:
+        """What came of it, and whether the child can be used again."""
+        try:
+            return self.connection.recv()
+        except (EOFError, ConnectionError):
+            self.process.join()
+            return Death(self.run, self.process.exitcode), False
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.join()
+        self.connection.close()
+
+
+def _start(waiting: Iterator[Run], busy: dict[Connection, _Child], jobs: int) -> None:
+    """New children for as many runs as may go on."""
+    while len(busy) < jobs:
+        run = next(waiting, None)
+        if run is None:
+            return
+        child = _Child()
+        busy[child.connection] = child
+        child.begin(run)
+
+
+def _serve(connection: Connection) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent stops, and stops its children
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    execute(WARM_UP)
+    new = _rest()
+    while True:
+        try:
+            run = connection.recv()
+        except EOFError:
+            return
+        record = execute(run)
+        connection.send((record, _forget_peak() and _rest() <= new + LEFT_OVER))
+
+
+def _end_with_parent() -> None:
+    """A parent that was killed cannot stop its children."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+def _rest() -> float:
+    """Memory once nothing is kept that could be dropped, in MiB."""
+    jax.clear_caches()
+    gc.collect()
+    return _memory("VmRSS")
+
+
+def _forget_peak() -> bool:
+    """Set the peak back to the memory of now; False where that is not possible."""
+    try:
+        CLEAR.write_text("5")
+    except OSError:
+        return False
+    return True
+
+
+def _memory(which: str) -> float:
+    """VmRSS, now, or VmHWM, the peak, in MiB; the latter for both where there is no /proc."""
+    # ru_maxrss starts at the memory of whoever started the process: the second choice.
+    if STATUS.exists():
+        fields = dict(line.split(":", 1) for line in STATUS.read_text().splitlines() if line)
+        return float(fields[which].split()[0]) / 1024
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**20
+
+
+def _cpu_seconds() -> float:
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return usage.ru_utime + usage.ru_stime
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None

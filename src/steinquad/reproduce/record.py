@@ -1,0 +1,94 @@
+"""One run of one method on one problem, and what came of it."""
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+__all__ = ["Record", "Run"]
+
+
+@dataclass(frozen=True)
+class Run:
+    """What is to be computed; two runs with the same `key` are the same.
+
+    Attributes:
+        problem: name of the integral, such as `genz-continuous`.
+        method: name in the table of methods.
+        n: number of evaluations.
+        d: number of coordinates.
+        seed: of the points and of the method.
+        settings: whatever else the answer depends on: the design, the most training steps.
+    """
+
+    problem: str
+    method: str
+    n: int
+    d: int
+    seed: int
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def key(self) -> str:
+        """The run as one line of text."""
+        return json.dumps(asdict(self), sort_keys=True)
+
+    @property
+    def group(self) -> str:
+        """The run whatever its seed: those that are averaged."""
+        return json.dumps({**asdict(self), "seed": None}, sort_keys=True)
+
+
+@dataclass(frozen=True)
+class Record:
+    """The outcome of a run: one row of a store.
+
+    Attributes:
+        run: what was computed.
+        estimate: the integral; None where the method refused or the answer is not finite.
+        std: its standard deviation, likewise.
+        truth: what the estimate should be.
+        error: absolute, |estimate - truth|.
+        cpu_seconds: of all threads, user and system, compiling included and importing not.
+        peak_mib: largest resident memory during the run, Python and libraries included.
+        rest_mib: resident memory just before it.
+        status: of the estimate, or `refused`.
+        message: the sentence that goes with it.
+        loss: penalized, in standardized units, at the end of training; published network only.
+        versions: of Python and of the libraries that compute.
+    """
+
+    run: Run
+    estimate: float | None
+    std: float | None
+    truth: float
+    error: float | None
+    cpu_seconds: float
+    peak_mib: float
+    rest_mib: float
+    status: str
+    message: str
+    loss: float | None
+    versions: Mapping[str, str]
+
+    def to_json(self) -> str:
+        """One line, without its end."""
+        row = asdict(self)
+        flat = {**row.pop("run"), **row}
+        plain = {
+            name: None if isinstance(value, float) and not math.isfinite(value) else value
+            for name, value in flat.items()
+        }
+        return json.dumps(plain, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, line: str) -> "Record":
+        """The record of a line; ValueError for anything else."""
+        row = json.loads(line)
+        names = [f.name for f in fields(Run)]
+        try:
+            run = Run(**{name: row.pop(name) for name in names})
+            return cls(run=run, **row)
+        except (AttributeError, KeyError, TypeError):
+            raise ValueError("not a record") from None

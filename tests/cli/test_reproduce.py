@@ -1,0 +1,214 @@
+"""`steinquad reproduce`: lists, runs, resumes after kill -9, draws from records alone."""
+
+import json
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from made_up_records import made_up
+
+from steinquad.cli.main import main
+from steinquad.reproduce import child
+from steinquad.reproduce.child import Death
+from steinquad.reproduce.paper import ITEMS
+from steinquad.reproduce.spec import load, names
+from steinquad.reproduce.store import Store
+
+TINY = """
+items = ["Table 1"]
+title = "tiny"
+problems = ["genz-continuous", "genz-corner"]
+methods = ["MC"]
+panels = [["n", "error"], ["error", "cpu"]]
+split = "problem"
+
+[quick]
+n = [10, 20]
+d = [1]
+seeds = 1
+max_steps = 5
+
+[paper]
+n = [100]
+d = [1]
+seeds = 1
+max_steps = 50
+"""
+
+
+@pytest.fixture
+def tiny(tmp_path):
+    path = tmp_path / "tiny.toml"
+    path.write_text(TINY)
+    return path
+
+
+def run(monkeypatch, capsys, *arguments):
+    monkeypatch.setattr(sys, "argv", ["steinquad", "reproduce", *map(str, arguments)])
+    with pytest.raises(SystemExit) as stop:
+        main()
+    return stop.value.code, capsys.readouterr()
+
+
+def fill(path, name, preset, **changes):
+    store = Store(path / f"{name}.jsonl")
+    with store.writing():
+        for i, each in enumerate(load(name).runs(preset)):
+            store.add(made_up(each, **({"error": 1e-3 / (1 + i % 7)} | changes)))
+
+
+def children_of(pid):
+    file = Path(f"/proc/{pid}/task/{pid}/children")
+    return file.read_text().split() if file.exists() else []
+
+
+def alive(pid):
+    stat = Path(f"/proc/{pid}/stat")
+    try:
+        return stat.read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def test_list_has_every_item(monkeypatch, capsys):
+    code, out = run(monkeypatch, capsys, "--list")
+    lines = out.out.splitlines()
+    assert code == 0 and all(any(line.startswith(item) for line in lines) for item in ITEMS)
+    assert all(any(f" {name} " in line for line in lines) for name in names())
+    assert any(line.startswith("Figure 8 ") and "not there yet" in line for line in lines)
+
+
+def test_killed_at_a_random_moment_and_resumed(tiny, tmp_path, monkeypatch, capsys):
+    command = [sys.executable, "-m", "steinquad", "reproduce", str(tiny), "--path", str(tmp_path)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    store = tmp_path / "tiny.jsonl"
+    deadline = time.monotonic() + 120
+    while not (store.exists() and b"\n" in store.read_bytes()) and process.poll() is None:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    time.sleep(random.Random(6).uniform(0.0, 1.0))
+    children = children_of(process.pid)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    while any(alive(pid) for pid in children):  # nobody goes on computing for the dead
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    before = store.read_bytes()
+    done = before[: before.rfind(b"\n") + 1]
+    count = done.count(b"\n")
+    assert count >= 1
+
+    started = []
+    begin = child._Child.begin
+    monkeypatch.setattr(
+        child._Child, "begin", lambda self, each: started.append(each.key) or begin(self, each)
+    )
+    code, out = run(monkeypatch, capsys, tiny, "--path", tmp_path)
+    assert code == 0 and store.read_bytes().startswith(done)
+    assert f"4 runs, {count} of them recorded" in out.out
+    keys = list(Store(store).records)  # refuses doubles
+    assert sorted(keys) == sorted(each.key for each in load(str(tiny)).runs("quick"))
+    assert keys[count:] == started
+    assert (tmp_path / "tiny-quick.png").stat().st_size > 5000
+    table = (tmp_path / "tiny-quick.md").read_text()
+    assert table.count("\n") == 2 + 4 and table in out.out
+
+    monkeypatch.setattr(child._Child, "__init__", None)  # nothing may run
+    code, out = run(monkeypatch, capsys, tiny, "--path", tmp_path)
+    assert code == 0 and "4 runs, 4 of them recorded.\n" in out.out
+
+
+def test_says_before_it_starts_what_it_will_cost(tmp_path, monkeypatch, capsys):
+    fill(tmp_path, "table1", "quick")
+    monkeypatch.setattr(child, "records_of", lambda runs, jobs: iter(()))
+    arguments = ("table1", "--path", tmp_path, "--seeds", "0,2-3")
+    code, out = run(monkeypatch, capsys, *arguments)
+    known = "72 runs, 24 of them recorded; 48 to do, 48 like recorded ones: about 96 CPU s.\n"
+    assert code == 0 and f"table1, quick: {known}" in out.out
+    arguments = ("dimension", "--path", tmp_path, "--seeds", "0", "--preset", "paper")
+    code, out = run(monkeypatch, capsys, *arguments)
+    assert "48 to do; nothing is known of the cost of 48.\n" in out.out
+    assert code == 2 and "no records of dimension, preset paper" in out.err
+
+
+SOON = ("table1", "dimension")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=() if n in SOON else pytest.mark.slow) for n in names()]
+)
+def test_every_figure_is_drawn_from_records_alone(name, tmp_path, monkeypatch, capsys):
+    fill(tmp_path, name, "quick")
+    monkeypatch.setattr(child._Child, "__init__", None)  # nothing may run
+    code, out = run(monkeypatch, capsys, name, "--path", tmp_path, "--draw")
+    assert code == 0 and (tmp_path / f"{name}-quick.png").stat().st_size > 10_000
+    cells = {each.group for each in load(name).runs("quick")}
+    assert out.out.count("genz-") == len(cells)
+
+
+def test_refused_runs_are_in_the_table_and_not_in_the_figure(tmp_path, monkeypatch, capsys):
+    nothing = {"estimate": None, "std": None, "error": None, "status": "refused"}
+    fill(tmp_path, "sampling", "quick", **nothing)
+    code, out = run(monkeypatch, capsys, "sampling", "--path", tmp_path, "--draw")
+    assert code == 0 and "| refused |" in out.out
+
+
+def test_published_numbers_stand_beside(tmp_path, monkeypatch, capsys):
+    fill(tmp_path, "table1", "paper")
+    arguments = ("table1", "--preset", "paper", "--path", tmp_path, "--draw")
+    code, out = run(monkeypatch, capsys, *arguments)
+    row = next(line for line in out.out.splitlines() if "corner" in line and "BSN" in line)
+    assert code == 0 and "| 6.0e-04 |" in row and row.endswith("| 10 |")
+    fill(tmp_path / "less", "table1", "quick")  # other n: not comparable
+    code, out = run(monkeypatch, capsys, "table1", "--path", tmp_path / "less", "--draw")
+    assert code == 0 and "| 6.0e-04 |" not in out.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "name is missing"),
+        (["table9"], "'table9' is no figure"),
+        (["table1", "--preset", "slow"], "--preset is 'slow'; choose quick or paper"),
+        (["table1", "--seeds", "4-2"], "--seeds is '4-2'; write seeds such as"),
+        (["table1", "--seeds", "x"], "--seeds is 'x'"),
+        (["table1", "--jobs", "0"], "--jobs is 0"),
+        (["table1", "--draw", "--path", "none"], "no records of table1, preset quick"),
+    ],
+)
+def test_wrong_input_is_exit_2(arguments, message, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    code, out = run(monkeypatch, capsys, *arguments)
+    assert code == 2 and message in out.err and out.err.count("\n") == 1
+
+
+def test_all_draws_those_that_have_records(tmp_path, monkeypatch, capsys):
+    fill(tmp_path, "table1", "quick")
+    code, _ = run(monkeypatch, capsys, "all", "--path", tmp_path, "--draw")
+    assert code == 0 and [file.name for file in tmp_path.glob("*.png")] == ["table1-quick.png"]
+
+
+def test_runs_that_died_are_named_and_exit_1(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(child, "records_of", lambda runs, jobs: (Death(r, -9) for r in runs[:1]))
+    code, out = run(monkeypatch, capsys, "table1", "--path", tmp_path)
+    assert code == 1 and not Store(tmp_path / "table1.jsonl").records
+    assert "MC on genz-continuous, d = 2, n = 640, seed 0 died with exit code -9" in out.err
+
+
+def test_unknown_key_is_exit_2(tiny, monkeypatch, capsys):
+    tiny.write_text(TINY.replace("seeds = 1\nmax_steps = 5", "seed = 1\nmax_steps = 5"))
+    code, out = run(monkeypatch, capsys, tiny)
+    assert code == 2 and "tiny.quick has the unknown key 'seed'; known are n, d, seeds" in out.err
+
+
+def test_records_of_another_kind_are_left_alone(tmp_path, monkeypatch, capsys):
+    fill(tmp_path, "table1", "paper")
+    code, out = run(monkeypatch, capsys, "table1", "--path", tmp_path, "--draw")
+    quick = {each.key for each in load("table1").runs("quick")}
+    kept = [json.loads(line) for line in (tmp_path / "table1.jsonl").read_text().splitlines()]
+    assert len(kept) == 240 and not quick & set(Store(tmp_path / "table1.jsonl").records)
+    assert code == 2 and "no records of table1, preset quick" in out.err

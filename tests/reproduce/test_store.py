@@ -1,0 +1,85 @@
+"""Records survive a kill at any byte, none is lost or doubled, and one process writes."""
+
+import pytest
+from made_up_records import made_up
+
+import steinquad as sq
+from steinquad.reproduce.record import Record, Run
+from steinquad.reproduce.store import Store
+
+RUNS = [Run("genz-corner", "MC", 10, 2, seed, {"design": "iid"}) for seed in range(3)]
+
+
+def write(path, runs):
+    store = Store(path)
+    with store.writing():
+        for run in runs:
+            store.add(made_up(run))
+    return store
+
+
+def test_a_record_comes_back_as_it_was(tmp_path):
+    row = made_up(RUNS[0], estimate=0.1 + 0.2, message='a "word", ü')
+    assert Record.from_json(row.to_json()) == row
+    store = write(tmp_path / "new" / "a.jsonl", RUNS)
+    again = Store(store.path)
+    assert again.records == store.records and list(again.records) == [run.key for run in RUNS]
+
+
+def test_what_is_not_finite_is_null():
+    row = Record.from_json(made_up(RUNS[0], std=float("nan")).to_json())
+    assert row.std is None and row.estimate is not None
+
+
+def test_cut_off_at_any_byte_and_gone_on(tmp_path):
+    whole = write(tmp_path / "whole.jsonl", RUNS).path.read_bytes()
+    torn = tmp_path / "torn.jsonl"
+    ends = [i for i, byte in enumerate(whole) if byte == ord("\n")]
+    sizes = {*range(0, len(whole) + 1, 29), *(end + k for end in ends for k in (-1, 0, 1))}
+    for size in sorted(sizes):
+        torn.write_bytes(whole[:size])
+        store = Store(torn)
+        assert len(store.records) == whole[:size].count(b"\n")
+        assert torn.stat().st_size == size  # reading changes nothing
+        with store.writing():
+            for run in RUNS:
+                if run.key not in store.records:
+                    store.add(made_up(run))
+        assert torn.read_bytes() == whole
+
+
+def test_the_key_is_the_run_whatever_the_order_of_its_settings():
+    one = Run("genz-corner", "MC", 10, 2, 0, {"a": 1, "b": 2})
+    other = Run("genz-corner", "MC", 10, 2, 0, {"b": 2, "a": 1})
+    assert one.key == other.key and one.key != Run("genz-corner", "MC", 10, 2, 1, {}).key
+    assert RUNS[0].group == RUNS[1].group and RUNS[0].key != RUNS[1].key
+
+
+def test_one_process_writes_and_sees_what_others_wrote(tmp_path):
+    early = Store(tmp_path / "a.jsonl")
+    store = write(early.path, RUNS[:1])
+    with store.writing():
+        with pytest.raises(sq.InputError, match="another process"), early.writing():
+            pass
+        store.add(made_up(RUNS[1]))
+    with early.writing():  # opened before the others wrote
+        assert set(early.records) == {RUNS[0].key, RUNS[1].key}
+        with pytest.raises(RuntimeError, match="recorded already"):
+            early.add(made_up(RUNS[1]))
+    with pytest.raises(RuntimeError, match="writing"):
+        early.add(made_up(RUNS[2]))
+
+
+def test_other_files_are_refused(tmp_path):
+    path = write(tmp_path / "a.jsonl", RUNS[:1]).path
+    line = path.read_text()
+    path.write_text(line + line)
+    with pytest.raises(sq.InputError, match="repeats a run in line 2"):
+        Store(path)
+    for text in ("1, 2\n", "[1]\n", "{}\n", '{"problem": 1}\n'):
+        path.write_text(text)
+        with pytest.raises(sq.InputError, match="no record in line 1"):
+            Store(path)
+    for place in (tmp_path, path / "under" / "a.jsonl"):
+        with pytest.raises(sq.InputError, match="cannot be read"):
+            Store(place)
