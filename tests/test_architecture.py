@@ -19,7 +19,7 @@ SOURCE = TESTS.parent / "src" / "steinquad"
 FILES = sorted(SOURCE.rglob("*.py"))
 
 CORE = {
-    *("errors", "_types", "_float64", "_linalg"),
+    *("errors", "_types", "_float64", "_linalg", "_compile"),
     *("support", "dataset", "estimate", "standard_error"),
 }
 CHAIN = ("measures", "kernels", "stein", "networks", "training", "posterior", "estimators", "_api")

@@ -343,7 +343,7 @@ def ridge(x):
 @pytest.mark.usefixtures("x64")
 @pytest.mark.parametrize(("f", "separate"), [(product, True), (ridge, False)])
 def test_in_many_dimensions_held_out_points_choose_the_first_layer(monkeypatch, f, separate):
-    wide = Shape("celu", 12, 2, sq.LBFGS(max_steps=150), aligned=True)
+    wide = Shape("celu", 12, 2, sq.LBFGS(max_steps=300), aligned=True)
     monkeypatch.setattr(fold_networks, "IN_MANY_DIMENSIONS", wide)
     runner = trainer(f, n=1500, d=8)
     shape, training = runner.choose({})
