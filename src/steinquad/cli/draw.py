@@ -54,6 +54,8 @@ def goodwin(
 
     if sampler not in ("mala", "nuts"):
         raise InputError(f"--sampler is {sampler!r}; choose mala or nuts.")
+    if sampler == "nuts" and candidates != 1:
+        raise InputError(f"--candidates is {candidates}, but only mala has them; leave it out.")
     _check_writable(file)
     problem = sq.problems.goodwin(data_seed, rtol=rtol, observations=observations)
     chosen = {} if warmup is None else {"warmup": warmup}

@@ -15,21 +15,26 @@ BATCH = 32  # evaluations between two writes
 
 
 class Values:
-    """Values of f in a JSON-lines file, whose first line says what they are; None keeps none."""
+    """Values of f in a JSON-lines file, whose first line says what they are; None keeps none.
+
+    A run that is killed while it writes leaves a last line without its end, which is dropped.
+    """
 
     def __init__(self, path: Path | None, settings: dict[str, str | int]) -> None:
         self.path, self.rows = path, list[float]()
         if path is None:
             return
         try:
-            lines = path.read_text().splitlines() if path.exists() else []
-            if not lines:
+            text = path.read_text() if path.exists() else ""
+            whole = text[: text.rfind("\n") + 1]
+            # Of a torn first line only: a file of something else is left alone.
+            begun = json.dumps(settings).startswith(text)
+            if not whole and begun:
                 path.write_text(json.dumps(settings) + "\n")
                 return
-            found = json.loads(lines[0])
-            for line in lines[1:]:
-                self.rows += json.loads(line)
-        except json.JSONDecodeError:
+            found, *rows = map(json.loads, (whole or text).splitlines())
+            self.rows = [value for row in rows for value in row]
+        except (json.JSONDecodeError, UnicodeDecodeError, TypeError):
             raise InputError(
                 f"--path {path} is not a file of this command; name another."
             ) from None
@@ -41,6 +46,8 @@ class Values:
             raise InputError(
                 f"--path {path} holds values of {found}, not of {settings}; name another file."
             )
+        if whole != text:
+            path.write_text(whole)
 
     def add(self, values: Array) -> None:
         """Keep some more."""

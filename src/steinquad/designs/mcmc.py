@@ -55,7 +55,8 @@ class MALA:
         start: points (chains, d); a function `(chains, seed) -> (chains, d)` or a distribution,
             such as the prior, to draw them from; None for the measure's own sampler, or else a
             box of half width 2 in unconstrained coordinates.
-        candidates: starts drawn for each chain, which begins at the likeliest of them.
+        candidates: starts drawn for each chain, which begins at the likeliest of them; a function
+            is asked for `chains * candidates` points.
 
     >>> from steinquad.measures import LogDensity
     >>> normal = LogDensity(lambda x: -x @ x / 2, 2)

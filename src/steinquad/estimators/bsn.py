@@ -59,7 +59,8 @@ class BSN:
         flat: a flat prior on theta0; otherwise it shares that of the weights, as in the paper.
         directions: of the first layer's units: random or one coordinate each to begin with, or
             "separate", one coordinate each for good, bent into an interval where it has no ends
-            (two layers, coordinates that are not whitened). "auto" takes random ones, and in more
+            (two layers, the first of 2 d units and at least 40, the second of `width`; for
+            coordinates that are not whitened). "auto" takes random ones, and in more
             than seven dimensions the better of the others on held-out points.
         folds: parts of the data; 1 trains one network on all of them and trusts its posterior;
             "auto" takes 4, 2 for very many points, 8 in many dimensions for few points a weight.
