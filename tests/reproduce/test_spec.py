@@ -106,6 +106,18 @@ def test_wrong_specs_are_refused(tiny, old, new, message):
         tiny(old, new)
 
 
+def test_chains_are_five(tmp_path):
+    text = TINY.replace("genz-continuous", "goodwin-k").replace("d = [1]", "d = [4]")
+    path = tmp_path / "tiny.toml"
+    path.write_text('designs = ["mala"]\n' + text.replace("[20, 10]", "[20, 12]"))
+    with pytest.raises(sq.InputError, match=r"tiny.quick.n is \[20, 12\]; five chains take"):
+        load(str(path))
+
+
+def test_a_figure_need_not_be_of_the_paper(tiny):
+    assert tiny('items = ["Table 1"]\n', "").items == ()
+
+
 def test_unknown_names_are_refused():
     with pytest.raises(sq.InputError, match="'table2' is no figure; choose all, a .toml file"):
         load("table2")

@@ -62,7 +62,7 @@ def _published(**options: Any) -> Entry:
 
 
 def _scaled(c: Any) -> Entry:
-    # In standardized coordinates scores are about 1 and C has nothing to do.
+    # In w as it is: standardizing would do what C is there for.
     return _published(multiplier=multipliers.Constant(c), standardize="none")
 
 
