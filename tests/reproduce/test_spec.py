@@ -81,7 +81,7 @@ def test_runs(tiny):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("title", "titel", "tiny has the unknown key 'titel'; known are name, items"),
+        ("title", "titel", "tiny has the unknown key 'titel'; known are name, title"),
         ("max_steps = 5\n", "max_step = 5\n", "tiny.quick has the unknown key 'max_step'"),
         ("seeds = 2\n", "", "tiny.quick has no key 'seeds'; add it"),
         ('title = "tiny"\n', "", "tiny has no key 'title'"),
@@ -93,6 +93,8 @@ def test_runs(tiny):
         ("n = [20, 10]", "n = 20", "tiny.quick.n is 20; give a list of integers"),
         ("n = [20, 10]", "n = [0]", "tiny.quick has 0; give integers >= 1"),
         ("d = [1]", "d = [1, 2]", "tiny.quick has several values of n and d"),
+        ("genz-continuous", "wind-farm", r"tiny.quick.d is \[1\]; wind-farm has d = 7"),
+        ("genz-continuous", "goodwin-k", "tiny.designs of goodwin-k has 'iid'; known are mala"),
         ("{MC = 10}", "3", "tiny.quick.most is 3; give a table"),
         ("", "[published.genz-corner]\nmc = 1.0\n", "published.genz-corner has 'mc'"),
         ("[quick]", "quick = 3\n[quickly]", "tiny.quick is 3; give a table"),
@@ -102,6 +104,18 @@ def test_runs(tiny):
 def test_wrong_specs_are_refused(tiny, old, new, message):
     with pytest.raises(sq.InputError, match=message):
         tiny(old, new)
+
+
+def test_chains_are_five(tmp_path):
+    text = TINY.replace("genz-continuous", "goodwin-k").replace("d = [1]", "d = [4]")
+    path = tmp_path / "tiny.toml"
+    path.write_text('designs = ["mala"]\n' + text.replace("[20, 10]", "[20, 12]"))
+    with pytest.raises(sq.InputError, match=r"tiny.quick.n is \[20, 12\]; five chains take"):
+        load(str(path))
+
+
+def test_a_figure_need_not_be_of_the_paper(tiny):
+    assert tiny('items = ["Table 1"]\n', "").items == ()
 
 
 def test_unknown_names_are_refused():

@@ -76,6 +76,7 @@ def _run(
 ) -> list["Death"]:
     """Run and record what is missing; the runs that died are handed back."""
     from steinquad.reproduce.child import Death, records_of
+    from steinquad.reproduce.methods import build_problem
     from steinquad.reproduce.store import Store
 
     store = Store(path / f"{figure.name}.jsonl")
@@ -84,8 +85,10 @@ def _run(
         wanted = figure.runs(preset, seeds)
         runs = [run for run in wanted if run.key not in store.records]
         _announce(figure, preset, path, len(wanted), runs)
+        for problem, d in {(run.problem, run.d) for run in runs}:
+            build_problem(problem, d)  # which says what is not installed
         with progress_bar(label=figure.name, reading="CPU s") as progress:
-            for done, outcome in enumerate(records_of(runs, jobs), 1):
+            for done, outcome in enumerate(records_of(runs, jobs, path / "evaluations"), 1):
                 if isinstance(outcome, Death):
                     deaths.append(outcome)
                     continue
@@ -143,10 +146,12 @@ def _list() -> None:
     for heading in ("item", "name", "quick", "paper", "shows"):
         number = heading in specs.PRESETS
         table.add_column(heading, justify="right" if number else "left", no_wrap=True)
-    for item, title in ITEMS.items():
-        if item in of:
-            counts = [str(len(of[item].runs(preset))) for preset in specs.PRESETS]
-            table.add_row(item, of[item].name, *counts, title)
+    rows = [(item, title, of.get(item)) for item, title in ITEMS.items()]
+    rows += [("ours", figure.title, figure) for figure in figures if not figure.items]
+    for item, title, figure in rows:
+        if figure is not None:
+            counts = [str(len(figure.runs(preset))) for preset in specs.PRESETS]
+            table.add_row(item, figure.name, *counts, title)
         else:
             table.add_row(item, "not there yet", "", "", title)
     console = Console()

@@ -24,12 +24,21 @@ KEPT = {  # by the methods that most figures have
     "Stein-CF": ("#009E73", "v"),
     "BSN.paper": ("#D55E00", "^"),
     "BSN.paper width 64": ("#E69F00", "P"),
+    "BSN.paper C=1": ("#D55E00", "^"),
+    "BSN.paper C=std": ("#E69F00", "D"),
+    "BSN.paper C=max": ("#CC79A7", "P"),
     "Default": ("#000000", "*"),
 }
-LINES = {"iid": "-", "sobol": "--", "grid": ":"}
-FILLS: dict[str, Any] = {"iid": "full", "sobol": "none", "grid": "left"}
+LINES = {"iid": "-", "sobol": "--", "grid": ":", "mala": "-", "mala-warm": "--"}
+FILLS: dict[str, Any] = {
+    **{"iid": "full", "sobol": "none", "grid": "left"},
+    **{"mala": "full", "mala-warm": "none"},
+}
 MOST_TICKS = 6
-POINTS = {"iid": "MC points", "sobol": "Sobol points", "grid": "grid"}
+POINTS = {
+    **{"iid": "MC points", "sobol": "Sobol points", "grid": "grid"},
+    **{"mala": "MALA", "mala-warm": "MALA after warm-up"},
+}
 
 
 def reproduction(spec: Spec, cells: Sequence[Cell], *, path: Any = None) -> "Figure":

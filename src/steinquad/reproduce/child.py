@@ -27,7 +27,15 @@ import numpy as np
 from steinquad._api import integrate
 from steinquad.errors import InputError
 from steinquad.estimate import Estimate
-from steinquad.reproduce.methods import DESIGNS, build_method, build_problem, takes_steps
+from steinquad.reproduce.clock import cpu_seconds
+from steinquad.reproduce.evaluations import evaluations
+from steinquad.reproduce.methods import (
+    COSTLY,
+    DESIGNS,
+    build_method,
+    build_problem,
+    takes_steps,
+)
 from steinquad.reproduce.record import Record, Run
 
 __all__ = ["Death", "execute", "records_of"]
@@ -45,12 +53,20 @@ class Death:
     exit_code: int | None
 
 
-def records_of(runs: Sequence[Run], jobs: int) -> Iterator[Record | Death]:
-    """The outcomes of runs as they come, from so many children at a time."""
+def records_of(
+    runs: Sequence[Run], jobs: int, directory: Path | None = None
+) -> Iterator[Record | Death]:
+    """The outcomes of runs as they come, from so many children at a time.
+
+    Args:
+        runs: what is to be done.
+        jobs: how many children.
+        directory: where evaluations that are dear are kept for other runs.
+    """
     waiting = iter(runs)
     busy: dict[Connection, _Child] = {}
     try:
-        _start(waiting, busy, jobs)
+        _start(waiting, busy, jobs, directory)
         while busy:
             for ready in wait(list(busy)):
                 child = busy.pop(ready)  # pyright: ignore[reportArgumentType]
@@ -62,34 +78,37 @@ def records_of(runs: Sequence[Run], jobs: int) -> Iterator[Record | Death]:
                     child.begin(following)
                     busy[child.connection] = child
                 yield answer
-            _start(waiting, busy, jobs)
+            _start(waiting, busy, jobs, directory)
     finally:
         for child in busy.values():
             child.end()
 
 
-def execute(run: Run) -> Record:
+def execute(run: Run, directory: Path | None = None) -> Record:
     """Do one run, here and now."""
     problem = build_problem(run.problem, run.d)
     method = build_method(run.method, run.settings.get("max_steps"))
-    design = DESIGNS[run.settings.get("design", "iid")]
+    kept = evaluations(run, problem, directory) if run.problem in COSTLY else None
     _forget_peak()
-    rest, start = _memory("VmRSS"), _cpu_seconds()
+    rest, start = _memory("VmRSS"), cpu_seconds()
     answer: Estimate | None = None
     status, message = "refused", ""
     try:
-        answer = integrate(
-            problem.integrand,
-            problem.measure,
-            n=run.n,
-            method=method,
-            design=design,
-            seed=run.seed,
-        )
+        if kept is not None:
+            answer = kept.estimate(method, run.seed)
+        else:
+            answer = integrate(
+                problem.integrand,
+                problem.measure,
+                n=run.n,
+                method=method,
+                design=DESIGNS[run.settings.get("design", "iid")],
+                seed=run.seed,
+            )
         status, message = answer.status.code, answer.status.message
     except InputError as error:  # too many points for its memory, points that it cannot use
         message = str(error)
-    seconds, peak = _cpu_seconds() - start, _memory("VmHWM")
+    seconds, peak = cpu_seconds() - start, _memory("VmHWM")
     return Record(
         run=run,
         estimate=None if answer is None else _finite(answer.mean),
@@ -106,16 +125,17 @@ def execute(run: Run) -> Record:
             "python": platform.python_version(),
             **{name: version(name) for name in ("steinquad", "jax", "numpy", "scipy")},
         },
+        evaluation_seconds=None if kept is None else round(kept.cpu_seconds, 4),
     )
 
 
 class _Child:
     """A new interpreter that does runs until it is told to end."""
 
-    def __init__(self) -> None:
+    def __init__(self, directory: Path | None) -> None:
         context = multiprocessing.get_context("spawn")
         self.connection, theirs = context.Pipe()
-        self.process = context.Process(target=_serve, args=(theirs,), daemon=True)
+        self.process = context.Process(target=_serve, args=(theirs, directory), daemon=True)
         self.process.start()
         theirs.close()  # so that its death is the end of the pipe
 
@@ -138,18 +158,20 @@ class _Child:
         self.connection.close()
 
 
-def _start(waiting: Iterator[Run], busy: dict[Connection, _Child], jobs: int) -> None:
+def _start(
+    waiting: Iterator[Run], busy: dict[Connection, _Child], jobs: int, directory: Path | None
+) -> None:
     """New children for as many runs as may go on."""
     while len(busy) < jobs:
         run = next(waiting, None)
         if run is None:
             return
-        child = _Child()
+        child = _Child(directory)
         busy[child.connection] = child
         child.begin(run)
 
 
-def _serve(connection: Connection) -> None:
+def _serve(connection: Connection, directory: Path | None) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent stops, and stops its children
     threading.Thread(target=_end_with_parent, daemon=True).start()
     execute(WARM_UP)
@@ -159,7 +181,7 @@ def _serve(connection: Connection) -> None:
             run = connection.recv()
         except EOFError:
             return
-        record = execute(run)
+        record = execute(run, directory)
         connection.send((record, _forget_peak() and _rest() <= new + LEFT_OVER))
 
 
@@ -195,11 +217,6 @@ def _memory(which: str) -> float:
         return float(fields[which].split()[0]) / 1024
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**20
-
-
-def _cpu_seconds() -> float:
-    usage = resource.getrusage(resource.RUSAGE_SELF)
-    return usage.ru_utime + usage.ru_stime
 
 
 def _finite(value: float) -> float | None:

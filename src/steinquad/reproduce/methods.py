@@ -1,6 +1,6 @@
 """The problems, methods and designs of the paper, by the names that specs and records use."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,14 +13,33 @@ from steinquad.estimators.control_functional import ControlFunctional
 from steinquad.estimators.monte_carlo import MonteCarlo
 from steinquad.kernels import RBF, Matern
 from steinquad.kernels.stein_kernel import RadialRBF
-from steinquad.problems import Problem, genz
+from steinquad.problems import Problem, genz, goodwin, wind_farm
 from steinquad.problems.genz import FAMILIES
+from steinquad.problems.goodwin import PARAMETERS
 from steinquad.stein import multipliers
 from steinquad.training.lbfgs import LBFGS
 
-__all__ = ["DESIGNS", "METHODS", "PROBLEMS", "build_method", "build_problem", "takes_steps"]
+__all__ = [
+    "CHAINS",
+    "COSTLY",
+    "DESIGNS",
+    "METHODS",
+    "PROBLEMS",
+    "build_method",
+    "build_problem",
+    "designs_of",
+    "takes_steps",
+]
 
-PROBLEMS = tuple(f"genz-{family}" for family in FAMILIES)
+# Problems whose points or values are kept for all methods, with their number of coordinates.
+COSTLY: Mapping[str, int] = {**{f"goodwin-{name}": 4 for name in PARAMETERS}, "wind-farm": 7}
+PROBLEMS = (*(f"genz-{family}" for family in FAMILIES), *COSTLY)
+# Options of `goodwin_mala`: as in the paper, from one draw of the prior and with nothing dropped,
+# or so that no chain is caught on its way and none of the way is kept.
+CHAINS: Mapping[str, Mapping[str, int]] = {
+    "mala": {"warmup": 0, "candidates": 1},
+    "mala-warm": {"warmup": 2000, "candidates": 20},
+}
 DESIGNS: Mapping[str, Design] = {"iid": IID(), "sobol": Sobol(), "grid": Grid()}
 
 
@@ -40,6 +59,11 @@ def _quadrature(kernel: Any) -> Entry:
 
 def _published(**options: Any) -> Entry:
     return Entry(BSN.paper, options)
+
+
+def _scaled(c: Any) -> Entry:
+    # In w as it is: standardizing would do what C is there for.
+    return _published(multiplier=multipliers.Constant(c), standardize="none")
 
 
 METHODS: Mapping[str, Entry] = {
@@ -63,6 +87,9 @@ METHODS: Mapping[str, Entry] = {
     "BSN.paper m=1/sqrt(|x|^2+1)": _published(multiplier=multipliers.InverseRoot()),
     "BSN.paper m=pi(x)": _published(multiplier=multipliers.Density()),
     "BSN.paper m=diag(x)": _published(multiplier=multipliers.Coordinate()),
+    "BSN.paper C=1": _scaled(1.0),
+    "BSN.paper C=std": _scaled("std"),
+    "BSN.paper C=max": _scaled("max"),
 }
 
 
@@ -80,6 +107,28 @@ def build_method(name: str, max_steps: int | None = None) -> Method:
     return entry.build(**options)
 
 
+def designs_of(problem: str) -> Sequence[str]:
+    """Where the points of a problem can be placed."""
+    if problem.startswith("goodwin-"):
+        return tuple(CHAINS)
+    return ("iid",) if problem in COSTLY else tuple(DESIGNS)
+
+
 def build_problem(name: str, d: int) -> Problem[float]:
     """The integral of that name in d dimensions."""
-    return genz(name.removeprefix("genz-"), d)
+    family, _, member = name.partition("-")
+    if family == "goodwin":
+        return _parameter(PARAMETERS.index(member))
+    return wind_farm() if name == "wind-farm" else genz(member, d)
+
+
+def _parameter(column: int) -> Problem[float]:
+    """The posterior mean of one parameter of the Goodwin oscillator."""
+    whole = goodwin()
+    return Problem(
+        name=f"{whole.name}-{PARAMETERS[column]}",
+        integrand=lambda w: whole.integrand(w)[:, column],
+        measure=whole.measure,
+        truth=float(whole.truth[column]),
+        source=whole.source,
+    )

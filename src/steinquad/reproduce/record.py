@@ -50,13 +50,16 @@ class Record:
         std: its standard deviation, likewise.
         truth: what the estimate should be.
         error: absolute, |estimate - truth|.
-        cpu_seconds: of all threads, user and system, compiling included and importing not.
+        cpu_seconds: of all threads, user and system, compiling included and importing not; and
+            without the evaluations where those are kept for all methods.
         peak_mib: largest resident memory during the run, Python and libraries included.
         rest_mib: resident memory just before it.
         status: of the estimate, or `refused`.
         message: the sentence that goes with it.
         loss: penalized, in standardized units, at the end of training; published network only.
         versions: of Python and of the libraries that compute.
+        evaluation_seconds: CPU seconds of the evaluations that are kept for all methods; None
+            where every run makes its own.
     """
 
     run: Run
@@ -71,6 +74,12 @@ class Record:
     message: str
     loss: float | None
     versions: Mapping[str, str]
+    evaluation_seconds: float | None = None
+
+    @property
+    def total_seconds(self) -> float:
+        """CPU seconds as if the run had made its evaluations itself."""
+        return self.cpu_seconds + (self.evaluation_seconds or 0.0)
 
     def to_json(self) -> str:
         """One line, without its end."""

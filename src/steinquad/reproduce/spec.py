@@ -11,7 +11,15 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from steinquad.errors import InputError
-from steinquad.reproduce.methods import DESIGNS, METHODS, PROBLEMS, takes_steps
+from steinquad.reproduce.methods import (
+    CHAINS,
+    COSTLY,
+    DESIGNS,
+    METHODS,
+    PROBLEMS,
+    designs_of,
+    takes_steps,
+)
 from steinquad.reproduce.paper import ITEMS
 from steinquad.reproduce.record import Run
 
@@ -26,10 +34,13 @@ QUANTITIES = {
     "memory": "peak memory (MiB)",
     "calibration": "|error| / std",
     "loss": "loss",
+    "std": "std / truth",
+    "share": "share of CPU seconds",
+    "share-130": "share if f took 130 s",
 }
 
 
-KNOWN = {"items": ITEMS, "problems": PROBLEMS, "methods": METHODS, "designs": DESIGNS}
+KNOWN = {"items": ITEMS, "problems": PROBLEMS, "methods": METHODS, "designs": (*DESIGNS, *CHAINS)}
 
 
 @dataclass(frozen=True)
@@ -67,7 +78,7 @@ class Spec:
 
     Attributes:
         name: of its files and on the command line.
-        items: what it is in the paper; see `paper.ITEMS`.
+        items: what it is in the paper; see `paper.ITEMS`. Empty for a figure of ours.
         title: what it shows.
         problems: which integrals.
         methods: names in the table of methods; all are run on all problems.
@@ -80,13 +91,13 @@ class Spec:
     """
 
     name: str
-    items: Sequence[str]
     title: str
     problems: Sequence[str]
     methods: Sequence[str]
     panels: Sequence[Sequence[str]]
     quick: Preset
     paper: Preset
+    items: Sequence[str] = ()
     designs: Sequence[str] = ("iid",)
     split: str = ""
     published: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
@@ -95,7 +106,8 @@ class Spec:
         """Refuse names that nobody knows."""
         for name, known in KNOWN.items():
             where = f"{self.name}.{name}"
-            _check_list(where, getattr(self, name), str)
+            if name != "items" or self.items != ():
+                _check_list(where, getattr(self, name), str)
             _check_names(where, getattr(self, name), known)
         _check_names(f"{self.name}.split", [self.split], ("", *AXES))
         _check_table(f"{self.name}.published", self.published, PROBLEMS)
@@ -111,6 +123,7 @@ class Spec:
             size = self.preset(preset)
             size.check(f"{self.name}.{preset}")
             self._check_lines(size, f"{self.name}.{preset}")
+            self._check_points(size, f"{self.name}.{preset}")
 
     def preset(self, name: PresetName) -> Preset:
         """One of the two."""
@@ -143,6 +156,15 @@ class Spec:
                 f"{where} has several values of {' and '.join(free)}; have several of one, "
                 "which is along the panels, and of another by which they are split."
             )
+
+    def _check_points(self, size: Preset, where: str) -> None:
+        """Refuse points that a problem cannot be given."""
+        for problem in self.problems:
+            _check_names(f"{self.name}.designs of {problem}", self.designs, designs_of(problem))
+            if any(d != COSTLY.get(problem, d) for d in size.d):
+                raise InputError(f"{where}.d is {size.d}; {problem} has d = {COSTLY[problem]}.")
+        if CHAINS.keys() & {*self.designs} and any(n % 5 for n in size.n):
+            raise InputError(f"{where}.n is {size.n}; five chains take multiples of 5.")
 
 
 def names() -> list[str]:

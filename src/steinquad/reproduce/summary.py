@@ -10,6 +10,8 @@ from steinquad.reproduce.spec import PresetName, Spec
 
 __all__ = ["Cell", "known_cpu_seconds", "markdown", "summarize"]
 
+PAPER_SIMULATOR = 130.0  # seconds that the paper's wind farm takes at a point
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -81,7 +83,11 @@ FORMS = {"calibration": ".2g", "cpu": ".1f", "memory": ".0f"}
 
 def _value(record: Record, quantity: str) -> float | None:
     if quantity == "cpu":
-        return record.cpu_seconds
+        return record.total_seconds
+    if quantity == "share":
+        return record.cpu_seconds / record.total_seconds
+    if quantity == "share-130":
+        return record.cpu_seconds / (record.cpu_seconds + PAPER_SIMULATOR * record.run.n)
     if quantity == "memory":
         return record.peak_mib
     if quantity == "loss":
@@ -90,6 +96,8 @@ def _value(record: Record, quantity: str) -> float | None:
         return None
     if quantity == "calibration":
         return record.error / record.std if record.std else None
+    if quantity == "std":
+        return record.std / abs(record.truth) if record.std else None
     return record.error / abs(record.truth)
 
 
