@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["reproduce"]
 
 DIED = 1  # exit code
+SKETCHES = "sketches"  # the name of what is drawn without records
 
 
 def reproduce(
@@ -50,6 +51,10 @@ def reproduce(
     if jobs < 1:
         raise InputError(f"--jobs is {jobs}; give an integer >= 1.")
     chosen = _parse_seeds(seeds)
+    if name in (SKETCHES, "all"):
+        _sketch(path)
+    if name == SKETCHES:
+        return
     figures = [specs.load(each) for each in (specs.names() if name == "all" else [name])]
     # One thread a run: waiting threads would count as work, and jobs would share their cores.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -69,6 +74,12 @@ def reproduce(
         raise typer.Exit(DIED)
     if not drawn:
         raise InputError(f"path {path} has no records of {name}, preset {preset}; run it first.")
+
+
+def _sketch(path: Path) -> None:
+    from steinquad.plotting.sketches import sketches
+
+    typer.echo(f"Sketches in {' and '.join(map(str, sketches(path)))}.")
 
 
 def _run(
@@ -134,8 +145,8 @@ def _announce(figure: "Spec", preset: str, path: Path, wanted: int, runs: Sequen
 
 
 def _list() -> None:
+    from steinquad.reproduce import paper
     from steinquad.reproduce import spec as specs
-    from steinquad.reproduce.paper import ITEMS
 
     figures = [specs.load(name) for name in specs.names()]
     of = {item: figure for figure in figures for item in figure.items}
@@ -143,10 +154,12 @@ def _list() -> None:
     for heading in ("item", "name", "quick", "paper", "shows"):
         number = heading in specs.PRESETS
         table.add_column(heading, justify="right" if number else "left", no_wrap=True)
-    for item, title in ITEMS.items():
+    for item, title in paper.ITEMS.items():
         if item in of:
             counts = [str(len(of[item].runs(preset))) for preset in specs.PRESETS]
             table.add_row(item, of[item].name, *counts, title)
+        elif item in paper.SKETCHES:
+            table.add_row(item, SKETCHES, "0", "0", title)
         else:
             table.add_row(item, "not there yet", "", "", title)
     console = Console()

@@ -14,21 +14,24 @@ import resource
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import version
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
+from typing import Any
 
 import jax
 import numpy as np
 
 from steinquad._api import integrate
 from steinquad.errors import InputError
-from steinquad.estimate import Estimate
+from steinquad.estimators.base import Method
+from steinquad.problems import Problem
 from steinquad.reproduce.methods import DESIGNS, build_method, build_problem, takes_steps
 from steinquad.reproduce.record import Record, Run
+from steinquad.reproduce.training import Training
 
 __all__ = ["Death", "execute", "records_of"]
 
@@ -72,41 +75,49 @@ def execute(run: Run) -> Record:
     """Do one run, here and now."""
     problem = build_problem(run.problem, run.d)
     method = build_method(run.method, run.settings.get("max_steps"))
-    design = DESIGNS[run.settings.get("design", "iid")]
     _forget_peak()
     rest, start = _memory("VmRSS"), _cpu_seconds()
-    answer: Estimate | None = None
-    status, message = "refused", ""
+    if isinstance(method, Training):
+        found = method.follow(problem, run.n, run.seed, _cpu_seconds)
+    else:
+        found = _integrate(run, problem, method)
+    seconds, peak = _cpu_seconds() - start, _memory("VmHWM")
+    return Record(
+        run=run,
+        truth=float(problem.truth),
+        cpu_seconds=round(seconds, 4),
+        peak_mib=round(peak, 1),
+        rest_mib=round(rest, 1),
+        versions={
+            "python": platform.python_version(),
+            **{name: version(name) for name in ("steinquad", "jax", "numpy", "scipy")},
+        },
+        **found,
+    )
+
+
+def _integrate(run: Run, problem: Problem[float], method: Method) -> Mapping[str, Any]:
+    """What a record says of an estimate or of its refusal."""
     try:
         answer = integrate(
             problem.integrand,
             problem.measure,
             n=run.n,
             method=method,
-            design=design,
+            design=DESIGNS[run.settings.get("design", "iid")],
             seed=run.seed,
         )
-        status, message = answer.status.code, answer.status.message
     except InputError as error:  # too many points for its memory, points that it cannot use
-        message = str(error)
-    seconds, peak = _cpu_seconds() - start, _memory("VmHWM")
-    return Record(
-        run=run,
-        estimate=None if answer is None else _finite(answer.mean),
-        std=None if answer is None else _finite(answer.std),
-        truth=float(problem.truth),
-        error=None if answer is None else _finite(abs(answer.mean - problem.truth)),
-        cpu_seconds=round(seconds, 4),
-        peak_mib=round(peak, 1),
-        rest_mib=round(rest, 1),
-        status=status,
-        message=message,
-        loss=_finite(answer.stats["loss"]) if answer and takes_steps(run.method) else None,
-        versions={
-            "python": platform.python_version(),
-            **{name: version(name) for name in ("steinquad", "jax", "numpy", "scipy")},
-        },
-    )
+        nothing = dict.fromkeys(("estimate", "std", "error", "loss"))
+        return {**nothing, "status": "refused", "message": str(error)}
+    return {
+        "estimate": _finite(answer.mean),
+        "std": _finite(answer.std),
+        "error": _finite(abs(answer.mean - problem.truth)),
+        "status": answer.status.code,
+        "message": answer.status.message,
+        "loss": _finite(answer.stats["loss"]) if takes_steps(run.method) else None,
+    }
 
 
 class _Child:

@@ -1,7 +1,7 @@
 """The problems, methods and designs of the paper, by the names that specs and records use."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from steinquad.designs import IID, Design, Grid, Sobol
@@ -13,14 +13,28 @@ from steinquad.estimators.control_functional import ControlFunctional
 from steinquad.estimators.monte_carlo import MonteCarlo
 from steinquad.kernels import RBF, Matern
 from steinquad.kernels.stein_kernel import RadialRBF
-from steinquad.problems import Problem, genz
+from steinquad.problems import Problem, genz, wind_farm
 from steinquad.problems.genz import FAMILIES
+from steinquad.reproduce.training import Training
 from steinquad.stein import multipliers
+from steinquad.training.adam import Adam
+from steinquad.training.gauss_newton import GaussNewton
+from steinquad.training.hessian_free import HessianFree
 from steinquad.training.lbfgs import LBFGS
+from steinquad.training.optimizers import Optimizer
 
-__all__ = ["DESIGNS", "METHODS", "PROBLEMS", "build_method", "build_problem", "takes_steps"]
+__all__ = [
+    "DESIGNS",
+    "METHODS",
+    "ONE_INPUT",
+    "PROBLEMS",
+    "build_method",
+    "build_problem",
+    "takes_steps",
+]
 
-PROBLEMS = tuple(f"genz-{family}" for family in FAMILIES)
+ONE_INPUT = "wind-farm-direction"  # the others nominal
+PROBLEMS = (*(f"genz-{family}" for family in FAMILIES), ONE_INPUT)
 DESIGNS: Mapping[str, Design] = {"iid": IID(), "sobol": Sobol(), "grid": Grid()}
 
 
@@ -28,7 +42,7 @@ DESIGNS: Mapping[str, Design] = {"iid": IID(), "sobol": Sobol(), "grid": Grid()}
 class Entry:
     """How to build a method."""
 
-    build: Callable[..., Method]
+    build: Callable[..., Method | Training]
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -40,6 +54,34 @@ def _quadrature(kernel: Any) -> Entry:
 
 def _published(**options: Any) -> Entry:
     return Entry(BSN.paper, options)
+
+
+# Of the paper's network; Gauss-Newton is ours.
+OPTIMIZERS: Mapping[str, Optimizer] = {
+    "Adam": Adam(),
+    "Adam 32": Adam(batch=32),
+    "L-BFGS": LBFGS(max_steps=10_000, rtol=0.0),
+    "Hessian-free": HessianFree(),
+}
+
+
+def _trainings() -> dict[str, Entry]:
+    found = {
+        f"{network} {optimizer}{suffix}": Entry(
+            Training,
+            {
+                "stein": network == "BSN",
+                "optimizer": OPTIMIZERS[optimizer],
+                "activation": activation,
+            },
+        )
+        for activation, suffix in (("celu", ""), ("relu", " ReLU"))
+        for network in ("BSN", "plain")
+        for optimizer in OPTIMIZERS
+    }
+    ours: dict[str, Any] = {"activation": "tanh", "width": 16, "depth": 2}
+    default = Entry(Training, {"stein": True, "optimizer": GaussNewton(patience=1000), **ours})
+    return {**found, "BSN default Gauss-Newton": default}
 
 
 METHODS: Mapping[str, Entry] = {
@@ -63,23 +105,27 @@ METHODS: Mapping[str, Entry] = {
     "BSN.paper m=1/sqrt(|x|^2+1)": _published(multiplier=multipliers.InverseRoot()),
     "BSN.paper m=pi(x)": _published(multiplier=multipliers.Density()),
     "BSN.paper m=diag(x)": _published(multiplier=multipliers.Coordinate()),
+    **_trainings(),
 }
 
 
 def takes_steps(name: str) -> bool:
     """Whether the answer of a method depends on the setting `max_steps`."""
-    return METHODS[name].build == BSN.paper
+    return METHODS[name].build in (BSN.paper, Training)
 
 
-def build_method(name: str, max_steps: int | None = None) -> Method:
-    """The method of that name; `max_steps` of training for the published network."""
+def build_method(name: str, max_steps: int | None = None) -> Method | Training:
+    """The method of that name; `max_steps` of training for a network that is told how many."""
     entry = METHODS[name]
     options = dict(entry.options)
     if max_steps is not None and takes_steps(name):
-        options["optimizer"] = LBFGS(max_steps=max_steps, rtol=0.0)
+        optimizer = options.get("optimizer", LBFGS(rtol=0.0))
+        options["optimizer"] = replace(optimizer, max_steps=max_steps)
     return entry.build(**options)
 
 
 def build_problem(name: str, d: int) -> Problem[float]:
     """The integral of that name in d dimensions."""
+    if name == ONE_INPUT:
+        return wind_farm(inputs="direction")
     return genz(name.removeprefix("genz-"), d)

@@ -11,11 +11,20 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from steinquad.errors import InputError
-from steinquad.reproduce.methods import DESIGNS, METHODS, PROBLEMS, takes_steps
+from steinquad.reproduce.methods import DESIGNS, METHODS, ONE_INPUT, PROBLEMS, takes_steps
 from steinquad.reproduce.paper import ITEMS
 from steinquad.reproduce.record import Run
 
-__all__ = ["PRESETS", "QUANTITIES", "Preset", "PresetName", "Spec", "load", "names"]
+__all__ = [
+    "ALONG_TRAINING",
+    "PRESETS",
+    "QUANTITIES",
+    "Preset",
+    "PresetName",
+    "Spec",
+    "load",
+    "names",
+]
 
 PresetName: TypeAlias = Literal["quick", "paper"]
 PRESETS: tuple[PresetName, ...] = ("quick", "paper")
@@ -26,7 +35,10 @@ QUANTITIES = {
     "memory": "peak memory (MiB)",
     "calibration": "|error| / std",
     "loss": "loss",
+    "condition": "condition number",
 }
+ALONG_TRAINING = {"iteration": "iteration", "seconds": "CPU seconds of training"}
+SEEN_ALONG = ("loss", "condition")  # what is looked at while a network is trained
 
 
 KNOWN = {"items": ITEMS, "problems": PROBLEMS, "methods": METHODS, "designs": DESIGNS}
@@ -40,7 +52,8 @@ class Preset:
         n: numbers of evaluations.
         d: dimensions.
         seeds: how many, from 0 on.
-        max_steps: most training steps of the published network.
+        max_steps: most training steps of networks that are told how many.
+        steps: of a method that has other steps.
         most: largest n of a method, for those that cannot afford more.
     """
 
@@ -48,14 +61,17 @@ class Preset:
     d: Sequence[int]
     seeds: int
     max_steps: int
+    steps: Mapping[str, int] = field(default_factory=dict)
     most: Mapping[str, int] = field(default_factory=dict)
 
     def check(self, where: str) -> None:
         """Refuse numbers that make no sense."""
         for name in ("n", "d"):
             _check_list(f"{where}.{name}", getattr(self, name), int)
-        _check_table(f"{where}.most", self.most, METHODS)
-        numbers = [self.seeds, self.max_steps, *self.n, *self.d, *self.most.values()]
+        for name in ("steps", "most"):
+            _check_table(f"{where}.{name}", getattr(self, name), METHODS)
+        numbers = [self.seeds, self.max_steps, *self.n, *self.d]
+        numbers += [*self.steps.values(), *self.most.values()]
         for value in numbers:
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise InputError(f"{where} has {value!r}; give integers >= 1.")
@@ -105,8 +121,10 @@ class Spec:
         for panel in self.panels:
             if len(panel) != 2:
                 raise InputError(f"{self.name}.panels has {panel!r}; give pairs [along, up].")
-            _check_names(f"{self.name}.panels", panel[:1], (*AXES, *QUANTITIES))
-            _check_names(f"{self.name}.panels", panel[1:], QUANTITIES)
+            along = (*AXES, *QUANTITIES, *ALONG_TRAINING)
+            _check_names(f"{self.name}.panels", panel[:1], along)
+            seen = SEEN_ALONG if panel[0] in ALONG_TRAINING else QUANTITIES
+            _check_names(f"{self.name}.panels", panel[1:], seen)
         for preset in PRESETS:
             size = self.preset(preset)
             size.check(f"{self.name}.{preset}")
@@ -127,14 +145,17 @@ class Spec:
                         for method in self.methods:
                             if n > size.most.get(method, n):
                                 continue
-                            steps = {"max_steps": size.max_steps} if takes_steps(method) else {}
+                            most = size.steps.get(method, size.max_steps)
+                            steps = {"max_steps": most} if takes_steps(method) else {}
                             for design in self.designs:
                                 settings = {"design": design, **steps}
                                 found.append(Run(problem, method, n, d, seed, settings))
         return found
 
     def _check_lines(self, size: Preset, where: str) -> None:
-        """Refuse what would put points of two kinds on one line."""
+        """Refuse what would put points of two kinds on one line, or does not exist."""
+        if ONE_INPUT in self.problems and any(d != 1 for d in size.d):
+            raise InputError(f"{where} has d = {list(size.d)}, but {ONE_INPUT} has d = 1.")
         several = {"problem": self.problems, "n": size.n, "d": size.d}
         free = [axis for axis in AXES if len(several[axis]) > 1 and axis != self.split]
         along = {panel[0] for panel in self.panels}.intersection(AXES)

@@ -146,4 +146,4 @@ def _move(rate: float, at: jax.Array, gradient: jax.Array, state: Any) -> tuple[
     import optax
 
     updates, state = optax.adam(rate).update(gradient, state)
-    return at + updates, state
+    return jnp.add(at, updates), state  # pyright: ignore[reportArgumentType]

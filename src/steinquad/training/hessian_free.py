@@ -125,7 +125,7 @@ class _Run:
             curved = at.quadratic(delta) / self.total + self.strengths @ delta**2
             promised = -(2 * slope @ delta + curved)
             loss = self._loss(self.vector + delta)
-            agreement = (self.loss - loss) / promised
+            agreement = (self.loss - loss) / promised if promised > 0 else 0.0
             for _ in range(HALVINGS):
                 if loss < self.loss:
                     break
