@@ -94,3 +94,37 @@ def test_other_files_are_refused(tmp_path):
     for place in (tmp_path, path / "under" / "a.jsonl"):
         with pytest.raises(sq.InputError, match="cannot be read"):
             Store(place)
+
+
+def test_packed_records_are_read_and_gone_on_from(tmp_path):
+    store = write(tmp_path / "a.jsonl", RUNS[:2])
+    plain = store.path.read_bytes()
+    store.pack()
+    assert not store.path.exists() and store.packed.name == "a.jsonl.gz"
+    assert Store(store.path).records == store.records
+    # what was packed is not done again
+    assert list(write(store.path, RUNS[2:]).records) == [run.key for run in RUNS]
+    assert store.path.read_bytes().count(b"\n") == 1
+    Store(store.path).pack()
+    packed = store.packed.read_bytes()
+    # killed between the two steps of packing: both have them
+    store.path.write_bytes(plain)
+    both = Store(store.path)
+    assert len(both.records) == 3
+    both.pack()
+    assert store.packed.read_bytes() == packed and not store.path.exists()
+    # another record of the same run is no leftover
+    store.path.write_text(made_up(RUNS[0], estimate=2.0).to_json() + "\n")
+    with pytest.raises(sq.InputError, match=r"a\.jsonl repeats a run in line 1"):
+        Store(store.path)
+
+
+@pytest.mark.parametrize(
+    "spoil", [lambda b: b[:-9], lambda b: b"x" + b, lambda b: b[:40] + b[50:]]
+)
+def test_a_spoilt_packed_file_is_named(tmp_path, spoil):
+    store = write(tmp_path / "a.jsonl", RUNS)
+    store.pack()
+    store.packed.write_bytes(spoil(store.packed.read_bytes()))
+    with pytest.raises(sq.InputError, match=r"a\.jsonl\.gz cannot be unpacked"):
+        Store(store.path)
