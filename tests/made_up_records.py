@@ -17,5 +17,6 @@ def made_up(run, **changes):
         "message": "made up",
         "loss": None,
         "versions": {"python": "3"},
+        "trajectory": (),
     }
     return Record(**(row | changes))

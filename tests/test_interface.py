@@ -393,7 +393,15 @@ def test_float64_whatever_the_flag():
     assert wide.mean == narrow.mean
 
 
-@pytest.mark.parametrize("optimizer", [sq.GaussNewton(max_steps=15), sq.LBFGS(max_steps=20)])
+@pytest.mark.parametrize(
+    "optimizer",
+    [
+        sq.GaussNewton(max_steps=15),
+        sq.LBFGS(max_steps=20),
+        sq.Adam(max_steps=20),
+        sq.HessianFree(max_steps=5),
+    ],
+)
 def test_averaged_members_report_rising_steps(optimizer):
     method = sq.BSN(width=8, folds=3, optimizer=optimizer)  # with a race where it is judged
     seen = []
@@ -402,7 +410,7 @@ def test_averaged_members_report_rising_steps(optimizer):
         seen.append((step, total, loss))
 
     est = sq.integrate(smooth, normal(2), n=60, method=method, progress=record)
-    # three folds and all; for L-BFGS with few points a weight the folds alone
+    # three folds and all; without evidence and with few points a weight the folds alone
     assert est.stats["networks"] == (4 if isinstance(optimizer, sq.GaussNewton) else 3)
     assert est.stats["steps"] == len(seen)
     assert np.all(est.predict(np.zeros((2, 2)), return_std=True)[1] > 0)

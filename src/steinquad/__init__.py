@@ -21,7 +21,9 @@ from steinquad.measures import Draws, LogDensity, Product, Truncated
 from steinquad.stein import multipliers
 from steinquad.stein.features import Features
 from steinquad.support import Support
+from steinquad.training.adam import Adam
 from steinquad.training.gauss_newton import GaussNewton
+from steinquad.training.hessian_free import HessianFree
 from steinquad.training.lbfgs import LBFGS
 
 __version__ = "0.1.0"
@@ -29,6 +31,7 @@ __version__ = "0.1.0"
 __all__ = [
     "BSN",
     "LBFGS",
+    "Adam",
     "BayesianQuadrature",
     "Check",
     "Choose",
@@ -38,6 +41,7 @@ __all__ = [
     "Estimate",
     "Features",
     "GaussNewton",
+    "HessianFree",
     "InputError",
     "LogDensity",
     "MonteCarlo",

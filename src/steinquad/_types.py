@@ -8,7 +8,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from steinquad.errors import InputError
 
-__all__ = ["Array", "ArrayLike", "Progress", "as_finite", "as_points", "no_progress"]
+__all__ = [
+    "Array",
+    "ArrayLike",
+    "Progress",
+    "Watch",
+    "as_finite",
+    "as_points",
+    "no_progress",
+    "no_watch",
+]
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -20,6 +29,15 @@ Progress: TypeAlias = Callable[[int, int, float], None]
 def no_progress(step: int, total: int, loss: float) -> None:
     """Report nothing."""
     del step, total, loss
+
+
+# Called with (step, weights) after every training step.
+Watch: TypeAlias = Callable[[int, Array], None]
+
+
+def no_watch(step: int, weights: Array) -> None:
+    """Look at nothing."""
+    del step, weights
 
 
 def as_finite(name: str, values: Any, ndim: tuple[int, ...] = (1, 2)) -> Array:

@@ -99,7 +99,7 @@ def test_none_is_no_number():
 
 
 def test_an_optimizer_is_an_object():
-    with pytest.raises(sq.InputError, match=r"pass sq.GaussNewton\(\) or sq.LBFGS\(\)"):
+    with pytest.raises(sq.InputError, match=r"pass sq.GaussNewton\(\), sq.LBFGS\(\)"):
         sq.BSN(optimizer="lbfgs")
 
 

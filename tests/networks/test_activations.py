@@ -17,6 +17,7 @@ FORMULAS = {
     "tanhshrink": lambda z: z - np.tanh(z),
     "softplus": lambda z: np.logaddexp(0, z),
     "sine": np.sin,
+    "relu": lambda z: np.maximum(z, 0.0),
 }
 GRID = np.concatenate([np.linspace(-6, 6, 49), [-30.0, 30.0, -1e-9, 1e-9]])  # 0 is in the middle
 

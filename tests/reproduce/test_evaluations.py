@@ -13,13 +13,13 @@ from steinquad.problems.problem import Problem
 from steinquad.reproduce import evaluations as module
 from steinquad.reproduce.child import execute, records_of
 from steinquad.reproduce.evaluations import evaluations
-from steinquad.reproduce.methods import COSTLY, build_problem
+from steinquad.reproduce.methods import COSTLY, DIMENSIONS, build_problem
 from steinquad.reproduce.record import Run
 
 
 def run(problem, method="MC", n=40, seed=0, **settings):
     design = "mala" if problem.startswith("goodwin") else "iid"
-    return Run(problem, method, n, COSTLY[problem], seed, {"design": design, **settings})
+    return Run(problem, method, n, DIMENSIONS[problem], seed, {"design": design, **settings})
 
 
 class Counted:
@@ -55,8 +55,8 @@ def normal(monkeypatch):
 
 @pytest.mark.parametrize("name", COSTLY)
 def test_problems_have_the_stored_truths(name):
-    problem = build_problem(name, COSTLY[name])
-    assert problem.measure.dim == COSTLY[name]
+    problem = build_problem(name, DIMENSIONS[name])
+    assert problem.measure.dim == DIMENSIONS[name]
     if name == "wind-farm":
         assert problem.truth == sq.problems.wind_farm().truth
     else:

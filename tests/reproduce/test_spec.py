@@ -6,8 +6,9 @@ import pytest
 
 import steinquad as sq
 from steinquad.reproduce.methods import METHODS, build_method, takes_steps
-from steinquad.reproduce.paper import ITEMS
-from steinquad.reproduce.spec import PRESETS, load, names
+from steinquad.reproduce.paper import ITEMS, SKETCHES
+from steinquad.reproduce.spec import ALONG_TRAINING, PRESETS, load, names
+from steinquad.reproduce.training import Training
 
 TINY = """
 items = ["Table 1"]
@@ -45,7 +46,9 @@ def tiny(tmp_path):
 @pytest.mark.parametrize("name", names())
 def test_ours_load_and_no_run_is_there_twice(name):
     spec = load(name)
-    assert "Default" in spec.methods  # what is possible now, beside what was published
+    trained = any(panel[0] in ALONG_TRAINING for panel in spec.panels)
+    ours = "BSN default Gauss-Newton" if trained else "Default"
+    assert ours in spec.methods  # what is possible now, beside what was published
     for preset in PRESETS:
         runs = spec.runs(preset)
         assert len({run.key for run in runs}) == len(runs) > 0
@@ -62,6 +65,7 @@ def test_the_page_has_every_item_with_its_command():
     commands = {
         item: f"`steinquad reproduce {name}`" for name in names() for item in load(name).items
     }
+    commands |= dict.fromkeys(SKETCHES, "`steinquad reproduce sketches`")
     for item in ITEMS:
         (row,) = (line for line in page.read_text().splitlines() if line.startswith(f"| {item} |"))
         assert row.endswith(f"| {commands.get(item, 'not built yet')} |")
@@ -76,6 +80,11 @@ def test_runs(tiny):
     assert runs[0].settings == {"design": "iid"}  # no steps: the same run in both presets
     assert runs[1].settings == {"design": "iid", "max_steps": 5}
     assert {run.seed for run in tiny().runs("paper", [7])} == {7}
+
+
+def test_some_methods_have_steps_of_their_own(tiny):
+    runs = tiny("most = {MC = 10}", 'steps = {"BSN.paper" = 3}').runs("quick")
+    assert {run.settings.get("max_steps") for run in runs} == {None, 3}
 
 
 @pytest.mark.parametrize(
@@ -96,6 +105,9 @@ def test_runs(tiny):
         ("genz-continuous", "wind-farm", r"tiny.quick.d is \[1\]; wind-farm has d = 7"),
         ("genz-continuous", "goodwin-k", "tiny.designs of goodwin-k has 'iid'; known are mala"),
         ("{MC = 10}", "3", "tiny.quick.most is 3; give a table"),
+        ("most", "steps = {mc = 3}\nmost", "tiny.quick.steps has 'mc'"),
+        ("most", "steps = {MC = 0}\nmost", "tiny.quick has 0; give integers >= 1"),
+        ('"n", "error"', '"iteration", "error"', "panels has 'error'; known are loss, condition"),
         ("", "[published.genz-corner]\nmc = 1.0\n", "published.genz-corner has 'mc'"),
         ("[quick]", "quick = 3\n[quickly]", "tiny.quick is 3; give a table"),
         ("items =", "items", "is not TOML"),
@@ -118,6 +130,14 @@ def test_a_figure_need_not_be_of_the_paper(tiny):
     assert tiny('items = ["Table 1"]\n', "").items == ()
 
 
+def test_one_input_is_one_dimension(tmp_path):
+    text = TINY.replace("genz-continuous", "wind-farm-direction").replace("d = [1]", "d = [2]")
+    path = tmp_path / "two.toml"
+    path.write_text(text)
+    with pytest.raises(sq.InputError, match="wind-farm-direction has d = 1"):
+        load(str(path))
+
+
 def test_unknown_names_are_refused():
     with pytest.raises(sq.InputError, match="'table2' is no figure; choose all, a .toml file"):
         load("table2")
@@ -136,3 +156,7 @@ def test_methods_are_as_published(name):
         assert (method.mean, method.criterion) == ("zero", "likelihood")
     if name == "Default":
         assert isinstance(method, sq.Choose)
+    if isinstance(method, Training):
+        assert takes_steps(name) and method.optimizer.max_steps == 7
+        assert method.stein == name.startswith("BSN")
+        assert (method.activation == "relu") == name.endswith("ReLU")

@@ -1,10 +1,12 @@
 """Records survive a kill at any byte, none is lost or doubled, and one process writes."""
 
+import json
+
 import pytest
 from made_up_records import made_up
 
 import steinquad as sq
-from steinquad.reproduce.record import Record, Run
+from steinquad.reproduce.record import Mark, Record, Run
 from steinquad.reproduce.store import Store
 
 RUNS = [Run("genz-corner", "MC", 10, 2, seed, {"design": "iid"}) for seed in range(3)]
@@ -24,6 +26,15 @@ def test_a_record_comes_back_as_it_was(tmp_path):
     store = write(tmp_path / "new" / "a.jsonl", RUNS)
     again = Store(store.path)
     assert again.records == store.records and list(again.records) == [run.key for run in RUNS]
+
+
+def test_a_trajectory_comes_back_and_older_records_have_none():
+    row = made_up(RUNS[0], trajectory=(Mark(1, 0.1, 2.0, None), Mark(10, 0.5, 0.1, 1e9)))
+    line = row.to_json()
+    assert Record.from_json(line) == row
+    older = json.loads(line)
+    del older["trajectory"]
+    assert Record.from_json(json.dumps(older)).trajectory == ()
 
 
 def test_what_is_not_finite_is_null():

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["reproduce"]
 
 DIED = 1  # exit code
+SKETCHES = "sketches"  # the name of what is drawn without records
 
 
 def reproduce(
@@ -50,6 +51,10 @@ def reproduce(
     if jobs < 1:
         raise InputError(f"--jobs is {jobs}; give an integer >= 1.")
     chosen = _parse_seeds(seeds)
+    if name in (SKETCHES, "all"):
+        _sketch(path)
+    if name == SKETCHES:
+        return
     figures = [specs.load(each) for each in (specs.names() if name == "all" else [name])]
     # One thread a run: waiting threads would count as work, and jobs would share their cores.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -69,6 +74,12 @@ def reproduce(
         raise typer.Exit(DIED)
     if not drawn:
         raise InputError(f"path {path} has no records of {name}, preset {preset}; run it first.")
+
+
+def _sketch(path: Path) -> None:
+    from steinquad.plotting.sketches import sketches
+
+    typer.echo(f"Sketches in {' and '.join(map(str, sketches(path)))}.")
 
 
 def _run(
@@ -137,8 +148,8 @@ def _announce(figure: "Spec", preset: str, path: Path, wanted: int, runs: Sequen
 
 
 def _list() -> None:
+    from steinquad.reproduce import paper
     from steinquad.reproduce import spec as specs
-    from steinquad.reproduce.paper import ITEMS
 
     figures = [specs.load(name) for name in specs.names()]
     of = {item: figure for figure in figures for item in figure.items}
@@ -146,14 +157,14 @@ def _list() -> None:
     for heading in ("item", "name", "quick", "paper", "shows"):
         number = heading in specs.PRESETS
         table.add_column(heading, justify="right" if number else "left", no_wrap=True)
-    rows = [(item, title, of.get(item)) for item, title in ITEMS.items()]
+    rows = [(item, title, of.get(item)) for item, title in paper.ITEMS.items()]
     rows += [("ours", figure.title, figure) for figure in figures if not figure.items]
     for item, title, figure in rows:
         if figure is not None:
             counts = [str(len(figure.runs(preset))) for preset in specs.PRESETS]
             table.add_row(item, figure.name, *counts, title)
         else:
-            table.add_row(item, "not there yet", "", "", title)
+            table.add_row(item, SKETCHES, "0", "0", title)
     console = Console()
     console.print(table, highlight=False)
     console.print("quick, paper: how many runs the preset has.", highlight=False)

@@ -23,11 +23,11 @@ from steinquad.estimators.fold_networks import (
 from steinquad.estimators.outputs import Outputs
 from steinquad.estimators.standard_frame import Predictor, StandardFrame, score_obstacle
 from steinquad.measures.base import Measure
-from steinquad.networks.activations import ACTIVATIONS, ActivationName
+from steinquad.networks.activations import SMOOTH, ActivationName
 from steinquad.stein.multipliers import Boundary, Constant, Multiplier, PaperBoundary
-from steinquad.training.gauss_newton import GaussNewton
 from steinquad.training.lbfgs import LBFGS
 from steinquad.training.objective import flatten, predict
+from steinquad.training.optimizers import Optimizer
 
 __all__ = ["BSN"]
 
@@ -79,7 +79,7 @@ class BSN:
     directions: Literal["auto", "random", "coordinates", "separate"] = "auto"
     folds: int | Literal["auto"] = "auto"
     members: int | Literal["all"] = "all"
-    optimizer: GaussNewton | LBFGS | Literal["auto"] = "auto"
+    optimizer: Optimizer | Literal["auto"] = "auto"
     name: str = "BSN"
     dear: ClassVar[bool] = True  # to fit; Choose skips it where a cheap method does well enough
 
@@ -93,7 +93,7 @@ class BSN:
                 word = f" or {words[option]!r}" if option in words else ""
                 raise InputError(f"{option} is {value!r}; give an integer >= 1{word}.")
         choices = {
-            "activation": ("auto", *ACTIVATIONS),
+            "activation": ("auto", *SMOOTH),
             "boundary": ("coordinate", "paper"),
             "standardize": ("diagonal", "whiten", "none"),
             "directions": ("auto", "random", "coordinates", "separate"),
@@ -107,9 +107,10 @@ class BSN:
             raise InputError(
                 f"depth is {self.depth}, but directions='separate' has two layers; leave it out."
             )
-        if self.optimizer != "auto" and not isinstance(self.optimizer, GaussNewton | LBFGS):
+        if self.optimizer != "auto" and not isinstance(self.optimizer, Optimizer):
             raise InputError(
-                f"optimizer is {self.optimizer!r}; pass sq.GaussNewton() or sq.LBFGS(), or 'auto'."
+                f"optimizer is {self.optimizer!r}; pass sq.GaussNewton(), sq.LBFGS(), "
+                "sq.HessianFree(), sq.Adam(), or 'auto'."
             )
 
     @classmethod

@@ -17,6 +17,7 @@ from steinquad.posterior.laplace import Posterior, laplace
 from steinquad.training.gauss_newton import GaussNewton
 from steinquad.training.lbfgs import LBFGS
 from steinquad.training.objective import TrainingSet, flatten, predict
+from steinquad.training.optimizers import Optimizer
 from steinquad.training.result import TrainingResult
 
 __all__ = ["Member", "Shape", "Split", "Trainer", "default_folds", "splits"]
@@ -44,7 +45,7 @@ class Shape:
     activation: str
     width: int
     depth: int
-    optimizer: GaussNewton | LBFGS
+    optimizer: Optimizer
     aligned: bool = False  # first layer along the coordinates to begin with
     separate: bool = False  # and for good, of coordinates in an interval; has two layers
 
@@ -59,7 +60,7 @@ class Shape:
     def crowded(self, n: int, dim: int, outputs: int) -> bool:
         """Whether theta0 is biased for certain: many weights for the data, and no evidence."""
         few = n * outputs < CROWDED * self.weights(dim, outputs)
-        return few and isinstance(self.optimizer, LBFGS)
+        return few and not isinstance(self.optimizer, GaussNewton)
 
 
 RACED = ("tanh", "celu")
@@ -309,7 +310,7 @@ class Trainer:
         p = shape.weights(self.frame.dim, len(self.frame.outputs.shift))
         if not len(self.splits[k].held):
             return rows
-        gradients = isinstance(shape.optimizer, LBFGS)
+        gradients = not isinstance(shape.optimizer, GaussNewton)
         most = MOST_GRADIENT / p if gradients else MOST_WORK / p**2
         return rows[: max(int(most), FEWEST * p)]
 

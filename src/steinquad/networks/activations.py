@@ -14,7 +14,7 @@ import numpy as np
 
 from steinquad._types import Array
 
-__all__ = ["ACTIVATIONS", "HOST_ACTIVATIONS", "Activation", "ActivationName"]
+__all__ = ["ACTIVATIONS", "HOST_ACTIVATIONS", "SMOOTH", "Activation", "ActivationName"]
 
 Activation: TypeAlias = Callable[[jax.Array], tuple[jax.Array, jax.Array]]
 ActivationName: TypeAlias = Literal[
@@ -63,6 +63,11 @@ def sine(z: jax.Array) -> tuple[jax.Array, jax.Array]:
     return jnp.sin(z), jnp.cos(z)
 
 
+def relu(z: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """max(0, z), whose derivative jumps: for plain networks only."""
+    return jnp.where(z > 0, z, 0.0), jnp.where(z > 0, 1.0, 0.0)
+
+
 ACTIVATIONS: Mapping[str, Activation] = MappingProxyType(
     {
         "celu": celu,
@@ -72,8 +77,11 @@ ACTIVATIONS: Mapping[str, Activation] = MappingProxyType(
         "tanhshrink": tanhshrink,
         "softplus": softplus,
         "sine": sine,
+        "relu": relu,
     }
 )
+# Those of a continuous derivative, without which `theta0 + S[u]` jumps.
+SMOOTH = tuple(name for name in ACTIVATIONS if name != "relu")
 
 
 def _host_celu(z: Array) -> tuple[Array, Array, Array]:

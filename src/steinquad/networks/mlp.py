@@ -1,5 +1,7 @@
 """The vector field u: a multilayer perceptron with its derivative along given directions."""
 
+from collections.abc import Sequence
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -9,7 +11,20 @@ from steinquad.networks.activations import ACTIVATIONS
 from steinquad.stein.divergence import divergence
 from steinquad.stein.inputs import Frame, SteinInputs
 
-__all__ = ["MLP"]
+__all__ = ["MLP", "hidden"]
+
+
+def hidden(
+    weights: Sequence[jax.Array], biases: Sequence[jax.Array], activation: str, z: jax.Array
+) -> tuple[list[jax.Array], list[jax.Array]]:
+    """Activations and their derivatives in every layer, at one point `(d,)`."""
+    act = ACTIVATIONS[activation]
+    values, slopes = [], []
+    for w, b in zip(weights, biases, strict=True):
+        z, slope = act(w @ z + b)
+        values.append(z)
+        slopes.append(slope)
+    return values, slopes
 
 
 class MLP(eqx.Module):
@@ -29,13 +44,7 @@ class MLP(eqx.Module):
 
     def hidden(self, z: jax.Array) -> tuple[list[jax.Array], list[jax.Array]]:
         """Activations and their derivatives in every layer, at one point `(d,)`."""
-        act = ACTIVATIONS[self.activation]
-        values, slopes = [], []
-        for w, b in zip(self.weights[:-1], self.biases[:-1], strict=True):
-            z, slope = act(w @ z + b)
-            values.append(z)
-            slopes.append(slope)
-        return values, slopes
+        return hidden(self.weights[:-1], self.biases[:-1], self.activation, z)
 
     def __call__(self, z: jax.Array) -> jax.Array:
         """u at one point, (d,) -> (k, d)."""

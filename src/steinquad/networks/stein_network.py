@@ -4,6 +4,7 @@ import equinox as eqx
 import jax
 
 from steinquad.networks.mlp import MLP
+from steinquad.networks.plain_mlp import PlainMLP
 from steinquad.networks.separate_mlp import SeparateMLP
 from steinquad.stein.inputs import Frame, SteinInputs
 
@@ -14,7 +15,7 @@ class SteinNetwork(eqx.Module):
     """A network whose integral is its parameter `theta0`, one entry for each of k integrands."""
 
     theta0: jax.Array  # (k,)
-    field: MLP | SeparateMLP
+    field: MLP | SeparateMLP | PlainMLP
 
     def __call__(self, inputs: SteinInputs, frame: Frame) -> jax.Array:
         """g at one point, (k,)."""

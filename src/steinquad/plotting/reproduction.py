@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from steinquad.errors import InputError
 from steinquad.reproduce.methods import METHODS
-from steinquad.reproduce.spec import QUANTITIES, Spec
+from steinquad.reproduce.spec import ALONG_TRAINING, QUANTITIES, Spec
 from steinquad.reproduce.summary import Cell
 
 if TYPE_CHECKING:
@@ -28,6 +28,14 @@ KEPT = {  # by the methods that most figures have
     "BSN.paper C=std": ("#E69F00", "D"),
     "BSN.paper C=max": ("#CC79A7", "P"),
     "Default": ("#000000", "*"),
+}
+# Trainings: the color says which network, marker and line which optimizer.
+NETWORKS = {"BSN": "#0072B2", "plain": "#D55E00"}
+OPTIMIZERS: dict[str, dict[str, Any]] = {
+    "Adam": {"marker": "o", "ls": "-", "lw": 0.8},
+    "Adam 32": {"marker": "D", "ls": ":", "lw": 1.4},
+    "L-BFGS": {"marker": "s", "ls": "--", "lw": 1.4},
+    "Hessian-free": {"marker": "^", "ls": "-", "lw": 1.8},
 }
 LINES = {"iid": "-", "sobol": "--", "grid": ":", "mala": "-", "mala-warm": "--"}
 FILLS: dict[str, Any] = {
@@ -105,6 +113,9 @@ def _parts(spec: Spec, cells: Sequence[Cell]) -> list[tuple[str, list[Cell]]]:
 
 
 def _panel(axis: Any, spec: Spec, cells: Sequence[Cell], along: str, up: str) -> None:
+    if along in ALONG_TRAINING:
+        _trajectories(axis, cells, along, up)
+        return
     lines: dict[tuple[str, str], list[Cell]] = {}
     for cell in cells:
         if cell.values(up) and (along not in QUANTITIES or cell.values(along)):
@@ -149,6 +160,28 @@ def _panel(axis: Any, spec: Spec, cells: Sequence[Cell], along: str, up: str) ->
     if 0 < len(values) <= MOST_TICKS:  # a few numbers are best seen as they are
         axis.set_xticks(values, [str(value) for value in values])
         axis.set_xticks([], minor=True)
+    _finish(axis, up)
+
+
+def _trajectories(axis: Any, cells: Sequence[Cell], along: str, up: str) -> None:
+    """A line for every training."""
+    for cell in cells:
+        for number, trajectory in enumerate(cell.trajectories):
+            marks = [mark for mark in trajectory if getattr(mark, up) is not None]
+            axis.plot(
+                [getattr(mark, along) for mark in marks],
+                [getattr(mark, up) for mark in marks],
+                label=cell.run.method if number == 0 else None,
+                ms=4,
+                **_training_style(cell.run.method),
+            )
+    axis.set_xscale("log")
+    axis.set_yscale("log")
+    axis.set_xlabel(ALONG_TRAINING[along], fontsize=8)
+    _finish(axis, up)
+
+
+def _finish(axis: Any, up: str) -> None:
     axis.set_ylabel(QUANTITIES[up], fontsize=8)
     axis.tick_params(which="both", labelsize=7)
     axis.grid(alpha=0.25, lw=0.5)
@@ -167,3 +200,10 @@ def _style(method: str) -> tuple[str, str]:
         return KEPT[method]
     number = [name for name in METHODS if name not in KEPT].index(method)
     return COLORS[number % len(COLORS)], MARKERS[number % len(MARKERS)]
+
+
+def _training_style(method: str) -> dict[str, Any]:
+    network, _, optimizer = method.removesuffix(" ReLU").partition(" ")
+    if optimizer in OPTIMIZERS:
+        return {"color": NETWORKS[network], **OPTIMIZERS[optimizer]}
+    return {"color": KEPT["Default"][0], "marker": KEPT["Default"][1], "ls": "-", "lw": 1.2}

@@ -14,21 +14,23 @@ import resource
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import version
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
+from typing import Any
 
 import jax
 import numpy as np
 
 from steinquad._api import integrate
 from steinquad.errors import InputError
-from steinquad.estimate import Estimate
+from steinquad.estimators.base import Method
+from steinquad.problems import Problem
 from steinquad.reproduce.clock import cpu_seconds
-from steinquad.reproduce.evaluations import evaluations
+from steinquad.reproduce.evaluations import Evaluations, evaluations
 from steinquad.reproduce.methods import (
     COSTLY,
     DESIGNS,
@@ -37,6 +39,7 @@ from steinquad.reproduce.methods import (
     takes_steps,
 )
 from steinquad.reproduce.record import Record, Run
+from steinquad.reproduce.training import Training
 
 __all__ = ["Death", "execute", "records_of"]
 
@@ -91,8 +94,30 @@ def execute(run: Run, directory: Path | None = None) -> Record:
     kept = evaluations(run, problem, directory) if run.problem in COSTLY else None
     _forget_peak()
     rest, start = _memory("VmRSS"), cpu_seconds()
-    answer: Estimate | None = None
-    status, message = "refused", ""
+    if isinstance(method, Training):
+        found = method.follow(problem, run.n, run.seed, cpu_seconds)
+    else:
+        found = _integrate(run, problem, method, kept)
+    seconds, peak = cpu_seconds() - start, _memory("VmHWM")
+    return Record(
+        run=run,
+        truth=float(problem.truth),
+        cpu_seconds=round(seconds, 4),
+        peak_mib=round(peak, 1),
+        rest_mib=round(rest, 1),
+        versions={
+            "python": platform.python_version(),
+            **{name: version(name) for name in ("steinquad", "jax", "numpy", "scipy")},
+        },
+        evaluation_seconds=None if kept is None else round(kept.cpu_seconds, 4),
+        **found,
+    )
+
+
+def _integrate(
+    run: Run, problem: Problem[float], method: Method, kept: Evaluations | None
+) -> Mapping[str, Any]:
+    """What a record says of an estimate or of its refusal."""
     try:
         if kept is not None:
             answer = kept.estimate(method, run.seed)
@@ -105,28 +130,17 @@ def execute(run: Run, directory: Path | None = None) -> Record:
                 design=DESIGNS[run.settings.get("design", "iid")],
                 seed=run.seed,
             )
-        status, message = answer.status.code, answer.status.message
     except InputError as error:  # too many points for its memory, points that it cannot use
-        message = str(error)
-    seconds, peak = cpu_seconds() - start, _memory("VmHWM")
-    return Record(
-        run=run,
-        estimate=None if answer is None else _finite(answer.mean),
-        std=None if answer is None else _finite(answer.std),
-        truth=float(problem.truth),
-        error=None if answer is None else _finite(abs(answer.mean - problem.truth)),
-        cpu_seconds=round(seconds, 4),
-        peak_mib=round(peak, 1),
-        rest_mib=round(rest, 1),
-        status=status,
-        message=message,
-        loss=_finite(answer.stats["loss"]) if answer and takes_steps(run.method) else None,
-        versions={
-            "python": platform.python_version(),
-            **{name: version(name) for name in ("steinquad", "jax", "numpy", "scipy")},
-        },
-        evaluation_seconds=None if kept is None else round(kept.cpu_seconds, 4),
-    )
+        nothing = dict.fromkeys(("estimate", "std", "error", "loss"))
+        return {**nothing, "status": "refused", "message": str(error)}
+    return {
+        "estimate": _finite(answer.mean),
+        "std": _finite(answer.std),
+        "error": _finite(abs(answer.mean - problem.truth)),
+        "status": answer.status.code,
+        "message": answer.status.message,
+        "loss": _finite(answer.stats["loss"]) if takes_steps(run.method) else None,
+    }
 
 
 class _Child:

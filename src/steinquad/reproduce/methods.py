@@ -1,7 +1,7 @@
 """The problems, methods and designs of the paper, by the names that specs and records use."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from steinquad.designs import IID, Design, Grid, Sobol
@@ -16,13 +16,19 @@ from steinquad.kernels.stein_kernel import RadialRBF
 from steinquad.problems import Problem, genz, goodwin, wind_farm
 from steinquad.problems.genz import FAMILIES
 from steinquad.problems.goodwin import PARAMETERS
+from steinquad.reproduce.training import Training
 from steinquad.stein import multipliers
+from steinquad.training.adam import Adam
+from steinquad.training.gauss_newton import GaussNewton
+from steinquad.training.hessian_free import HessianFree
 from steinquad.training.lbfgs import LBFGS
+from steinquad.training.optimizers import Optimizer
 
 __all__ = [
     "CHAINS",
     "COSTLY",
     "DESIGNS",
+    "DIMENSIONS",
     "METHODS",
     "PROBLEMS",
     "build_method",
@@ -31,9 +37,12 @@ __all__ = [
     "takes_steps",
 ]
 
-# Problems whose points or values are kept for all methods, with their number of coordinates.
-COSTLY: Mapping[str, int] = {**{f"goodwin-{name}": 4 for name in PARAMETERS}, "wind-farm": 7}
-PROBLEMS = (*(f"genz-{family}" for family in FAMILIES), *COSTLY)
+# Problems whose points or values are kept for all methods.
+COSTLY = (*(f"goodwin-{name}" for name in PARAMETERS), "wind-farm")
+ONE_INPUT = "wind-farm-direction"  # the others nominal
+PROBLEMS = (*(f"genz-{family}" for family in FAMILIES), *COSTLY, ONE_INPUT)
+# Of the problems that have not any number of coordinates.
+DIMENSIONS: Mapping[str, int] = {**dict.fromkeys(COSTLY, 4), "wind-farm": 7, ONE_INPUT: 1}
 # Options of `goodwin_mala`: as in the paper, from one draw of the prior and with nothing dropped,
 # or so that no chain is caught on its way and none of the way is kept.
 CHAINS: Mapping[str, Mapping[str, int]] = {
@@ -47,7 +56,7 @@ DESIGNS: Mapping[str, Design] = {"iid": IID(), "sobol": Sobol(), "grid": Grid()}
 class Entry:
     """How to build a method."""
 
-    build: Callable[..., Method]
+    build: Callable[..., Method | Training]
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -64,6 +73,34 @@ def _published(**options: Any) -> Entry:
 def _scaled(c: Any) -> Entry:
     # In w as it is: standardizing would do what C is there for.
     return _published(multiplier=multipliers.Constant(c), standardize="none")
+
+
+# Of the paper's network; Gauss-Newton is ours.
+OPTIMIZERS: Mapping[str, Optimizer] = {
+    "Adam": Adam(),
+    "Adam 32": Adam(batch=32),
+    "L-BFGS": LBFGS(max_steps=10_000, rtol=0.0),
+    "Hessian-free": HessianFree(),
+}
+
+
+def _trainings() -> dict[str, Entry]:
+    found = {
+        f"{network} {optimizer}{suffix}": Entry(
+            Training,
+            {
+                "stein": network == "BSN",
+                "optimizer": OPTIMIZERS[optimizer],
+                "activation": activation,
+            },
+        )
+        for activation, suffix in (("celu", ""), ("relu", " ReLU"))
+        for network in ("BSN", "plain")
+        for optimizer in OPTIMIZERS
+    }
+    ours: dict[str, Any] = {"activation": "tanh", "width": 16, "depth": 2}
+    default = Entry(Training, {"stein": True, "optimizer": GaussNewton(patience=1000), **ours})
+    return {**found, "BSN default Gauss-Newton": default}
 
 
 METHODS: Mapping[str, Entry] = {
@@ -90,20 +127,22 @@ METHODS: Mapping[str, Entry] = {
     "BSN.paper C=1": _scaled(1.0),
     "BSN.paper C=std": _scaled("std"),
     "BSN.paper C=max": _scaled("max"),
+    **_trainings(),
 }
 
 
 def takes_steps(name: str) -> bool:
     """Whether the answer of a method depends on the setting `max_steps`."""
-    return METHODS[name].build == BSN.paper
+    return METHODS[name].build in (BSN.paper, Training)
 
 
-def build_method(name: str, max_steps: int | None = None) -> Method:
-    """The method of that name; `max_steps` of training for the published network."""
+def build_method(name: str, max_steps: int | None = None) -> Method | Training:
+    """The method of that name; `max_steps` of training for a network that is told how many."""
     entry = METHODS[name]
     options = dict(entry.options)
     if max_steps is not None and takes_steps(name):
-        options["optimizer"] = LBFGS(max_steps=max_steps, rtol=0.0)
+        optimizer = options.get("optimizer", LBFGS(rtol=0.0))
+        options["optimizer"] = replace(optimizer, max_steps=max_steps)
     return entry.build(**options)
 
 
@@ -119,7 +158,9 @@ def build_problem(name: str, d: int) -> Problem[float]:
     family, _, member = name.partition("-")
     if family == "goodwin":
         return _parameter(PARAMETERS.index(member))
-    return wind_farm() if name == "wind-farm" else genz(member, d)
+    if family == "wind":
+        return wind_farm(inputs="direction") if name == ONE_INPUT else wind_farm()
+    return genz(member, d)
 
 
 def _parameter(column: int) -> Problem[float]:

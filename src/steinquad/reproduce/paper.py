@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-__all__ = ["ITEMS"]
+__all__ = ["ITEMS", "SKETCHES"]
 
 # Numbered in the order in which they appear.
 ITEMS: Mapping[str, str] = {
@@ -29,3 +29,5 @@ ITEMS: Mapping[str, str] = {
     "Figure 20": "Oscillatory, d = 2",
     "Figure 21": "Goodwin, the other two parameters",
 }
+
+SKETCHES = ("Figure 1", "Figure 2")  # drawn, with nothing to run

@@ -2,11 +2,11 @@
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any
+from typing import Any, NamedTuple
 
-__all__ = ["Record", "Run"]
+__all__ = ["Mark", "Record", "Run"]
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,22 @@ class Run:
         return json.dumps({**asdict(self), "seed": None}, sort_keys=True)
 
 
+class Mark(NamedTuple):
+    """One moment of a training.
+
+    Attributes:
+        iteration: steps so far.
+        seconds: CPU seconds so far, compiling not included.
+        loss: penalized, in standardized units, on all points.
+        condition: of the Hessian of the loss; None where it was not computed.
+    """
+
+    iteration: int
+    seconds: float
+    loss: float | None
+    condition: float | None
+
+
 @dataclass(frozen=True)
 class Record:
     """The outcome of a run: one row of a store.
@@ -60,6 +76,7 @@ class Record:
         versions: of Python and of the libraries that compute.
         evaluation_seconds: CPU seconds of the evaluations that are kept for all methods; None
             where every run makes its own.
+        trajectory: of a training that is looked at along the way; else empty.
     """
 
     run: Run
@@ -75,6 +92,7 @@ class Record:
     loss: float | None
     versions: Mapping[str, str]
     evaluation_seconds: float | None = None
+    trajectory: Sequence[Mark] = ()
 
     @property
     def total_seconds(self) -> float:
@@ -98,6 +116,7 @@ class Record:
         names = [f.name for f in fields(Run)]
         try:
             run = Run(**{name: row.pop(name) for name in names})
-            return cls(run=run, **row)
+            trajectory = tuple(Mark(*mark) for mark in row.pop("trajectory", ()))
+            return cls(run=run, trajectory=trajectory, **row)
         except (AttributeError, KeyError, TypeError):
             raise ValueError("not a record") from None

@@ -13,8 +13,8 @@ from typing import Any, Literal, TypeAlias
 from steinquad.errors import InputError
 from steinquad.reproduce.methods import (
     CHAINS,
-    COSTLY,
     DESIGNS,
+    DIMENSIONS,
     METHODS,
     PROBLEMS,
     designs_of,
@@ -23,7 +23,16 @@ from steinquad.reproduce.methods import (
 from steinquad.reproduce.paper import ITEMS
 from steinquad.reproduce.record import Run
 
-__all__ = ["PRESETS", "QUANTITIES", "Preset", "PresetName", "Spec", "load", "names"]
+__all__ = [
+    "ALONG_TRAINING",
+    "PRESETS",
+    "QUANTITIES",
+    "Preset",
+    "PresetName",
+    "Spec",
+    "load",
+    "names",
+]
 
 PresetName: TypeAlias = Literal["quick", "paper"]
 PRESETS: tuple[PresetName, ...] = ("quick", "paper")
@@ -37,7 +46,10 @@ QUANTITIES = {
     "std": "std / truth",
     "share": "share of CPU seconds",
     "share-130": "share if f took 130 s",
+    "condition": "condition number",
 }
+ALONG_TRAINING = {"iteration": "iteration", "seconds": "CPU seconds of training"}
+SEEN_ALONG = ("loss", "condition")  # what is looked at while a network is trained
 
 
 KNOWN = {"items": ITEMS, "problems": PROBLEMS, "methods": METHODS, "designs": (*DESIGNS, *CHAINS)}
@@ -51,7 +63,8 @@ class Preset:
         n: numbers of evaluations.
         d: dimensions.
         seeds: how many, from 0 on.
-        max_steps: most training steps of the published network.
+        max_steps: most training steps of networks that are told how many.
+        steps: of a method that has other steps.
         most: largest n of a method, for those that cannot afford more.
     """
 
@@ -59,14 +72,17 @@ class Preset:
     d: Sequence[int]
     seeds: int
     max_steps: int
+    steps: Mapping[str, int] = field(default_factory=dict)
     most: Mapping[str, int] = field(default_factory=dict)
 
     def check(self, where: str) -> None:
         """Refuse numbers that make no sense."""
         for name in ("n", "d"):
             _check_list(f"{where}.{name}", getattr(self, name), int)
-        _check_table(f"{where}.most", self.most, METHODS)
-        numbers = [self.seeds, self.max_steps, *self.n, *self.d, *self.most.values()]
+        for name in ("steps", "most"):
+            _check_table(f"{where}.{name}", getattr(self, name), METHODS)
+        numbers = [self.seeds, self.max_steps, *self.n, *self.d]
+        numbers += [*self.steps.values(), *self.most.values()]
         for value in numbers:
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise InputError(f"{where} has {value!r}; give integers >= 1.")
@@ -117,8 +133,10 @@ class Spec:
         for panel in self.panels:
             if len(panel) != 2:
                 raise InputError(f"{self.name}.panels has {panel!r}; give pairs [along, up].")
-            _check_names(f"{self.name}.panels", panel[:1], (*AXES, *QUANTITIES))
-            _check_names(f"{self.name}.panels", panel[1:], QUANTITIES)
+            along = (*AXES, *QUANTITIES, *ALONG_TRAINING)
+            _check_names(f"{self.name}.panels", panel[:1], along)
+            seen = SEEN_ALONG if panel[0] in ALONG_TRAINING else QUANTITIES
+            _check_names(f"{self.name}.panels", panel[1:], seen)
         for preset in PRESETS:
             size = self.preset(preset)
             size.check(f"{self.name}.{preset}")
@@ -140,7 +158,8 @@ class Spec:
                         for method in self.methods:
                             if n > size.most.get(method, n):
                                 continue
-                            steps = {"max_steps": size.max_steps} if takes_steps(method) else {}
+                            most = size.steps.get(method, size.max_steps)
+                            steps = {"max_steps": most} if takes_steps(method) else {}
                             for design in self.designs:
                                 settings = {"design": design, **steps}
                                 found.append(Run(problem, method, n, d, seed, settings))
@@ -161,8 +180,9 @@ class Spec:
         """Refuse points that a problem cannot be given."""
         for problem in self.problems:
             _check_names(f"{self.name}.designs of {problem}", self.designs, designs_of(problem))
-            if any(d != COSTLY.get(problem, d) for d in size.d):
-                raise InputError(f"{where}.d is {size.d}; {problem} has d = {COSTLY[problem]}.")
+            known = DIMENSIONS.get(problem)
+            if known is not None and any(d != known for d in size.d):
+                raise InputError(f"{where}.d is {size.d}; {problem} has d = {known}.")
         if CHAINS.keys() & {*self.designs} and any(n % 5 for n in size.n):
             raise InputError(f"{where}.n is {size.n}; five chains take multiples of 5.")
 

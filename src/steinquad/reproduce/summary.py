@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from steinquad.reproduce.record import Record, Run
+from steinquad.reproduce.record import Mark, Record, Run
 from steinquad.reproduce.spec import PresetName, Spec
 
 __all__ = ["Cell", "known_cpu_seconds", "markdown", "summarize"]
@@ -28,6 +28,11 @@ class Cell:
     def design(self) -> str:
         """Where the points are."""
         return self.run.settings.get("design", "iid")
+
+    @property
+    def trajectories(self) -> list[Sequence[Mark]]:
+        """One of each training that was looked at along the way."""
+        return [record.trajectory for record in self.records if record.trajectory]
 
     def values(self, quantity: str) -> list[float]:
         """One number a seed, where there is one; see `spec.QUANTITIES`."""
@@ -55,7 +60,10 @@ def known_cpu_seconds(runs: Iterable[Run], records: Iterable[Record]) -> list[fl
 def markdown(spec: Spec, cells: Sequence[Cell]) -> str:
     """The records as a table, a row a cell; means and standard deviations over the seeds."""
     head = ["problem", "d", "n", "method", "points", "relative error", "published"]
-    head += ["\\|error\\|/std", "CPU s", "peak MiB", "seeds"]
+    head += ["\\|error\\|/std", "CPU s", "peak MiB"]
+    trained = any(cell.trajectories for cell in cells)
+    head += ["iterations", "CPU s of these", "loss", "condition number"] if trained else []
+    head += ["seeds"]
     rows = [head, ["---"] * len(head)]
     for cell in cells:
         run = cell.run
@@ -72,6 +80,7 @@ def markdown(spec: Spec, cells: Sequence[Cell]) -> str:
                 _with_spread(cell.values("error")) or cell.records[0].status,
                 f"{published[run.method]:.1e}" if run.method in published else "",
                 *(_mean(cell.values(name), form) for name, form in FORMS.items()),
+                *(_ends(cell) if trained else ()),
                 str(len(cell.records)),
             ]
         )
@@ -92,6 +101,8 @@ def _value(record: Record, quantity: str) -> float | None:
         return record.peak_mib
     if quantity == "loss":
         return record.loss
+    if quantity == "condition":
+        return record.trajectory[-1].condition if record.trajectory else None
     if record.error is None:
         return None
     if quantity == "calibration":
@@ -99,6 +110,16 @@ def _value(record: Record, quantity: str) -> float | None:
     if quantity == "std":
         return record.std / abs(record.truth) if record.std else None
     return record.error / abs(record.truth)
+
+
+def _ends(cell: Cell) -> list[str]:
+    """Where the trainings of a cell ended."""
+    last = [trajectory[-1] for trajectory in cell.trajectories]
+    return [
+        _mean([mark.iteration for mark in last], ".0f"),
+        _mean([mark.seconds for mark in last], ".1f"),
+        *(_mean(cell.values(name), ".1e") for name in ("loss", "condition")),
+    ]
 
 
 def _like(run: Run) -> Any:

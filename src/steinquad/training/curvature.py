@@ -131,7 +131,7 @@ class Free:
     noise: Array
     every: ClassVar[int] = 5
 
-    def solver(self, beta: float, diagonal: Array) -> Solve | None:
+    def solver(self, beta: float, diagonal: Array) -> Solve:
         """By conjugate gradients, truncated: an inexact step still goes downhill."""
         fixed = (jnp.asarray(self.vector), self.at.like, self.at.data, jnp.asarray(self.noise))
         return lambda v: np.asarray(_conjugate_gradients(*fixed, beta, diagonal, v))

@@ -23,7 +23,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from steinquad._types import Array, Progress
+from steinquad._types import Array, Progress, Watch, no_watch
 from steinquad.errors import InputError
 from steinquad.networks.stein_network import SteinNetwork
 from steinquad.training.curvature import curvature, trainable
@@ -69,6 +69,7 @@ class GaussNewton:
         progress: Progress,
         judge: TrainingSet | None = None,
         before: TrainingResult | None = None,
+        watch: Watch = no_watch,
     ) -> TrainingResult:
         """Train `network`; see the module.
 
@@ -79,6 +80,7 @@ class GaussNewton:
             progress: called with (step, total, mean square) after every step.
             judge: points that say when to stop.
             before: an earlier training of the same network on the same data, to go on from.
+            watch: called with (step, weights) after every step.
         """
         if before is None:
             run = _Run(network, data, flat)
@@ -96,6 +98,7 @@ class GaussNewton:
             losses.append(run.mean_square)
             theta0.append(run.vector[run.integrals].copy())
             progress(len(losses), self.max_steps, losses[-1])
+            watch(len(losses), run.vector)
             judged.look(run.vector, 1.0 / run.beta)
             if judged.gives_up(self.patience):
                 stop, reason = "converged", judged.reason

@@ -11,24 +11,14 @@ import jax.numpy as jnp
 import numpy as np
 import scipy.optimize
 
-from steinquad._types import Array, Progress
+from steinquad._types import Array, Progress, Watch, no_watch
 from steinquad.errors import InputError
 from steinquad.networks.stein_network import SteinNetwork
-from steinquad.training.judge import Judge
-from steinquad.training.objective import (
-    Penalty,
-    TrainingSet,
-    flatten,
-    theta0_entries,
-    unflatten,
-    value_and_gradient,
-)
+from steinquad.training.objective import Penalty, TrainingSet, flatten, value_and_gradient
 from steinquad.training.result import Stop, TrainingResult
+from steinquad.training.track import Track
 
 __all__ = ["LBFGS"]
-
-# The held-out error changes slowly after the first steps, and costs a fifth of a step.
-ALWAYS_JUDGED, JUDGED_EVERY = 100, 10
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,6 +64,7 @@ class LBFGS:
         progress: Progress,
         judge: TrainingSet | None = None,
         before: TrainingResult | None = None,
+        watch: Watch = no_watch,
     ) -> TrainingResult:
         """Train on the loss of `training.objective`; the best weights are kept.
 
@@ -84,36 +75,35 @@ class LBFGS:
             progress: called with (step, total, loss) after every step.
             judge: points that say when to stop.
             before: not used: a finished training cannot go on.
+            watch: called with (step, weights) after every step.
         """
         del before
         penalty = Penalty(self.penalty, theta0=not flat)
-        like, vector = network, np.asarray(flatten(network))
-        integrals = theta0_entries(like)
-        judged = None if judge is None else Judge(like, judge, vector)
-        losses: list[float] = []
-        theta0: list[Array] = []
+        vector = flatten(network)
+        track = Track(
+            network,
+            judge,
+            max_steps=self.max_steps,
+            patience=self.patience,
+            progress=progress,
+            watch=watch,
+        )
+        losses = track.losses
         evaluations = 0
         reason = ""
 
         def loss(v: Array) -> tuple[float, Array]:
             nonlocal evaluations
             evaluations += 1
-            value, gradient = value_and_gradient(jnp.asarray(v), like, data, penalty)
+            value, gradient = value_and_gradient(jnp.asarray(v), network, data, penalty)
             return float(value), np.asarray(gradient)
 
         def after_step(intermediate_result: scipy.optimize.OptimizeResult) -> None:
             nonlocal reason
-            losses.append(float(intermediate_result.fun))
-            theta0.append(intermediate_result.x[integrals].copy())
-            progress(len(losses), self.max_steps, losses[-1])
-            if judged is not None:
-                if len(losses) < ALWAYS_JUDGED or len(losses) % JUDGED_EVERY == 0:
-                    judged.look(intermediate_result.x, losses[-1])
-                else:
-                    judged.skip()
-                if judged.gives_up(self.patience):
-                    reason = judged.reason
-                    raise StopIteration
+            track.add(intermediate_result.x, float(intermediate_result.fun))
+            if track.gives_up:
+                reason = track.gives_up
+                raise StopIteration
             if len(losses) > self.window and self.rtol > 0:
                 fallen = 1 - losses[-1] / losses[-1 - self.window]
                 if fallen < self.rtol:
@@ -153,13 +143,4 @@ class LBFGS:
             stop, reason = "max_steps", f"reached {self.max_steps} steps"
         elif not reason:
             reason = "no step lowers the loss in float64"
-        return TrainingResult(
-            network=unflatten(jnp.asarray(vector if judged is None else judged.best), like),
-            stop=stop,
-            reason=reason,
-            losses=np.asarray(losses),
-            theta0=np.asarray(theta0).reshape(len(losses), network.theta0.size),
-            evaluations=evaluations,
-            judged=np.asarray([] if judged is None else judged.path),
-            corrected=None if judged is None else np.asarray(judged.corrected),
-        )
+        return track.result(vector, stop, reason, evaluations)

@@ -27,10 +27,13 @@ __all__ = [
     "TrainingSet",
     "compiled_values",
     "flatten",
+    "loss",
     "predict",
     "residuals",
+    "strengths",
     "theta0_entries",
     "unflatten",
+    "value",
     "value_and_gradient",
 ]
 
@@ -155,6 +158,20 @@ def predict(network: SteinNetwork, data: TrainingSet) -> Array:
     return values.reshape(-1, values.shape[-1])[: data.n]
 
 
+def loss(vector: jax.Array, like: SteinNetwork, data: TrainingSet, penalty: Penalty) -> jax.Array:
+    """The loss, to be differentiated or compiled by others."""
+    total = jnp.sum(data.blocks.weights)
+
+    def add(value: jax.Array, block: Block) -> tuple[jax.Array, None]:
+        return value + _block_loss(vector, like, block, data.frame, total), None
+
+    fit, _ = jax.lax.scan(add, jnp.zeros(()), data.blocks)
+    return fit + jnp.sum(strengths(like, penalty) * vector**2)
+
+
+value = compiled(loss)
+
+
 @compiled
 def value_and_gradient(
     vector: jax.Array | Array, like: SteinNetwork, data: TrainingSet, penalty: Penalty
@@ -162,13 +179,22 @@ def value_and_gradient(
     """The loss and its gradient, accumulated block by block."""
     total = jnp.sum(data.blocks.weights)
 
-    def block_loss(v: jax.Array, block: Block) -> jax.Array:
-        return jnp.sum(residuals(unflatten(v, like), block, data.frame) ** 2) / total
-
     def add(sums: tuple[jax.Array, jax.Array], block: Block):
-        return jax.tree.map(jnp.add, sums, jax.value_and_grad(block_loss)(vector, block)), None
+        both = jax.value_and_grad(_block_loss)(vector, like, block, data.frame, total)
+        return jax.tree.map(jnp.add, sums, both), None
 
     zero = (jnp.zeros(()), jnp.zeros_like(vector))
-    (loss, gradient), _ = jax.lax.scan(add, zero, data.blocks)
-    penalized = penalty.strength * jnp.where(theta0_entries(like), penalty.theta0, 1.0)
-    return loss + jnp.sum(penalized * vector**2), gradient + 2 * penalized * vector
+    (fit, gradient), _ = jax.lax.scan(add, zero, data.blocks)
+    each = strengths(like, penalty)
+    return fit + jnp.sum(each * vector**2), gradient + 2 * each * vector
+
+
+def _block_loss(
+    vector: Any, like: SteinNetwork, block: Block, frame: Frame, total: jax.Array
+) -> jax.Array:
+    return jnp.sum(residuals(unflatten(vector, like), block, frame) ** 2) / total
+
+
+def strengths(like: SteinNetwork, penalty: Penalty) -> jax.Array:
+    """lambda of every parameter."""
+    return penalty.strength * jnp.where(theta0_entries(like), penalty.theta0, 1.0)

@@ -1,0 +1,145 @@
+"""Hessian-free optimization (Martens 2010): Gauss-Newton steps without the matrix.
+
+A step solves, by truncated conjugate gradients on products with `G = J^T J`,
+
+    (G / N + lambda + mu) delta = -(J^T r / N + lambda theta),
+
+half the quadratic model of the loss, damped by mu. The damping follows how well the model foretold
+the loss: it grows by 3/2 where the loss fell by less than a quarter of what was promised and
+shrinks by 2/3 where it fell by more than three quarters. Along delta the step is halved until the
+loss falls.
+
+`GaussNewton` beyond 5,000 weights takes such steps too; there the penalty comes from the evidence.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import jax.numpy as jnp
+import numpy as np
+
+from steinquad._types import Array, Progress, Watch, no_watch
+from steinquad.errors import InputError
+from steinquad.networks.stein_network import SteinNetwork
+from steinquad.training.curvature import Free
+from steinquad.training.model import Device
+from steinquad.training.objective import Penalty, TrainingSet, flatten, strengths, value
+from steinquad.training.result import TrainingResult
+from steinquad.training.track import Track
+
+__all__ = ["HessianFree"]
+
+POOR, GOOD = 0.25, 0.75  # agreement with the model below and above which the damping changes
+MORE, LESS = 3 / 2, 2 / 3
+HALVINGS = 10  # of a step before more damping is tried
+MOST_TRIES = 30  # dampings before a step is given up
+
+
+@dataclass(frozen=True, kw_only=True)
+class HessianFree:
+    """Damped conjugate gradients on products with the Gauss-Newton matrix.
+
+    Attributes:
+        penalty: lambda of the loss.
+        damping: mu of the first step.
+        max_steps: most steps.
+        patience: steps in which the held-out error must fall by a tenth, or half the steps so far
+            where those are more; training stops when it does not.
+    """
+
+    penalty: float = 1e-8
+    damping: float = 1.0
+    max_steps: int = 1000
+    patience: int = 30
+    pilot_steps: ClassVar[int] = 40  # after which the error tells a good network from a bad one
+
+    def __post_init__(self) -> None:
+        for option in ("max_steps", "patience"):
+            given = getattr(self, option)
+            if isinstance(given, bool) or not isinstance(given, int) or given < 1:
+                raise InputError(f"{option} is {given!r}; give an integer >= 1.")
+        if isinstance(self.penalty, bool | str) or not 0 <= self.penalty < np.inf:
+            raise InputError(f"penalty is {self.penalty!r}; give a number >= 0.")
+        if isinstance(self.damping, bool | str) or not 0 < self.damping < np.inf:
+            raise InputError(f"damping is {self.damping!r}; give a number > 0.")
+
+    def fit(
+        self,
+        network: SteinNetwork,
+        data: TrainingSet,
+        *,
+        flat: bool,
+        progress: Progress,
+        judge: TrainingSet | None = None,
+        before: TrainingResult | None = None,
+        watch: Watch = no_watch,
+    ) -> TrainingResult:
+        """Train on the loss of `training.objective`; see the module.
+
+        Args:
+            network: where to start.
+            data: what to fit.
+            flat: no penalty on theta0.
+            progress: called with (step, total, loss) after every step.
+            judge: points that say when to stop.
+            before: not used: a finished training cannot go on.
+            watch: called with (step, weights) after every step.
+        """
+        del before
+        run = _Run(network, data, Penalty(self.penalty, theta0=not flat), self.damping)
+        track = Track(
+            network,
+            judge,
+            max_steps=self.max_steps,
+            patience=self.patience,
+            progress=progress,
+            watch=watch,
+        )
+        end = track.run(run.vector, run.step)
+        return track.result(*end, evaluations=run.evaluations)
+
+
+class _Run:
+    """The state of one training."""
+
+    def __init__(
+        self, network: SteinNetwork, data: TrainingSet, penalty: Penalty, damping: float
+    ) -> None:
+        self.free = Device(network, data)
+        self.penalty, self.damping = penalty, damping
+        self.strengths = np.asarray(strengths(network, penalty))
+        self.total = float(np.sum(data.blocks.weights))
+        self.noise = np.ones(len(network.theta0))
+        self.vector = flatten(network)
+        self.evaluations = 0
+        self.loss = self._loss(self.vector)
+
+    def step(self) -> tuple[Array, float] | None:
+        """Take a step; None if none lowers the loss."""
+        gradient, squares = self.free.gradient(self.vector, self.noise)
+        at = Free(self.free, self.vector, gradient, squares, self.noise)
+        slope = gradient / self.total + self.strengths * self.vector
+        for _ in range(MOST_TRIES if np.isfinite(self.loss) else 0):
+            solve = at.solver(1.0 / self.total, self.strengths + self.damping)
+            delta = -solve(slope)
+            curved = at.quadratic(delta) / self.total + self.strengths @ delta**2
+            promised = -(2 * slope @ delta + curved)
+            loss = self._loss(self.vector + delta)
+            agreement = (self.loss - loss) / promised if promised > 0 else 0.0
+            for _ in range(HALVINGS):
+                if loss < self.loss:
+                    break
+                delta = delta / 2
+                loss = self._loss(self.vector + delta)
+            if not agreement >= POOR:  # NaN is none
+                self.damping *= MORE
+            elif agreement > GOOD:
+                self.damping *= LESS
+            if loss < self.loss:
+                self.vector, self.loss = self.vector + delta, loss
+                return self.vector, self.loss
+        return None
+
+    def _loss(self, vector: Array) -> float:
+        self.evaluations += 1
+        return float(value(jnp.asarray(vector), self.free.like, self.free.data, self.penalty))
