@@ -168,6 +168,25 @@ def test_refused_runs_are_in_the_table_and_not_in_the_figure(tmp_path, monkeypat
     assert code == 0 and "| refused |" in out.out
 
 
+def test_packed_records_are_drawn_and_not_run_again(tmp_path, monkeypatch, capsys):
+    for figure in ("sampling", "relu"):
+        fill(tmp_path, figure, "quick")
+    code, out = run(monkeypatch, capsys, "all", "--path", tmp_path, "--pack")
+    assert code == 0 and [line.split(" in ")[0] for line in out.out.splitlines()] == [
+        "9 records",
+        "36 records",
+    ]
+    assert sorted(each.name for each in tmp_path.iterdir()) == [
+        "relu.jsonl.gz",
+        "sampling.jsonl.gz",
+    ]
+    monkeypatch.setattr(child._Child, "__init__", None)  # nothing may run
+    code, out = run(monkeypatch, capsys, "sampling", "--path", tmp_path)
+    assert code == 0 and "36 runs, 36 of them recorded" in out.out
+    code, out = run(monkeypatch, capsys, "table1", "--path", tmp_path, "--pack")
+    assert code == 2 and "no records of table1; run it first" in out.err
+
+
 def test_trainings_have_a_line_each_and_where_they_ended(tmp_path, monkeypatch, capsys):
     fill(tmp_path, "optimizers", "quick")
     code, out = run(monkeypatch, capsys, "optimizers", "--path", tmp_path, "--draw")

@@ -37,6 +37,9 @@ def reproduce(
     ] = None,
     jobs: Annotated[int, typer.Option(help="Runs at a time, a core each.")] = 1,
     draw: Annotated[bool, typer.Option("--draw", help="Run nothing, draw the records.")] = False,
+    pack: Annotated[
+        bool, typer.Option("--pack", help="Run nothing, compress the records.")
+    ] = False,
 ) -> None:
     """Run a table or figure of the paper; what is recorded is not run again."""
     from steinquad.reproduce import spec as specs
@@ -51,11 +54,14 @@ def reproduce(
     if jobs < 1:
         raise InputError(f"--jobs is {jobs}; give an integer >= 1.")
     chosen = _parse_seeds(seeds)
-    if name in (SKETCHES, "all"):
+    if name == SKETCHES or (name == "all" and not pack):
         _sketch(path)
     if name == SKETCHES:
         return
     figures = [specs.load(each) for each in (specs.names() if name == "all" else [name])]
+    if pack:
+        _pack(name, figures, path)
+        return
     # One thread a run: waiting threads would count as work, and jobs would share their cores.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     deaths, drawn = list["Death"](), 0
@@ -74,6 +80,18 @@ def reproduce(
         raise typer.Exit(DIED)
     if not drawn:
         raise InputError(f"path {path} has no records of {name}, preset {preset}; run it first.")
+
+
+def _pack(name: str, figures: Sequence["Spec"], path: Path) -> None:
+    from steinquad.reproduce.store import Store
+
+    stores = [Store(path / f"{figure.name}.jsonl") for figure in figures]
+    filled = [store for store in stores if store.records]
+    if not filled:
+        raise InputError(f"path {path} has no records of {name}; run it first.")
+    for store in filled:
+        store.pack()
+        typer.echo(f"{len(store.records)} records in {store.packed}.")
 
 
 def _sketch(path: Path) -> None:
