@@ -122,6 +122,28 @@ def test_matrix_free_bounds_hold_the_dense_variance(monkeypatch, flat, outputs):
     assert beta == pytest.approx(dense.precisions.beta, rel=0.2)
 
 
+@pytest.mark.parametrize("flat", [True, False])
+@pytest.mark.parametrize(("dim", "outputs"), [(1, 1), (2, 1), (5, 2)])
+def test_fewer_residuals_than_weights_give_the_same(monkeypatch, flat, dim, outputs):
+    weights = np.random.default_rng(8).uniform(0.3, 3.0, size=N)
+    data = normal_data(1, n=N, dim=dim, outputs=outputs, weights=weights)
+    network = random_network(2, dim=dim, outputs=outputs, width=12)
+    dense = laplace(network, data, flat=flat)
+    assert len(flatten(network)) > N * outputs + outputs
+    monkeypatch.setattr(module, "DENSE_LIMIT", N * outputs + 8)
+    other = laplace(network, data, flat=flat)
+    assert other.factor is None and other.gap == 0.0  # another road, and no bounds
+    for name in ("alpha", "beta", "gamma"):
+        want = getattr(dense.precisions, name)
+        assert getattr(other.precisions, name) == pytest.approx(want, rel=1e-4)
+    # a covariance of the same precisions
+    alpha, beta = other.precisions.alpha, other.precisions.beta
+    theta0 = theta0_entries(network)
+    prior = np.diag(np.where(theta0 & flat, 0.0, alpha))
+    want = np.linalg.inv(beta * dense.ggn + prior)[np.ix_(theta0, theta0)]
+    np.testing.assert_allclose(other.theta0_covariance, want, rtol=1e-6, atol=1e-9 * want.max())
+
+
 def test_matrix_free_depends_on_its_seed_only(monkeypatch):
     network, data, _ = problem(5, 1)
     monkeypatch.setattr(module, "DENSE_LIMIT", 0)

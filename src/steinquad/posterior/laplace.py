@@ -2,8 +2,9 @@
 
     Sigma^-1 = beta G + diag(alpha on the weights, alpha or 0 on theta0)        (paper, section 3)
 
-Dense by Cholesky up to `DENSE_LIMIT` weights; beyond that only the variance of theta0, by a
-preconditioned Krylov solve with a bound on each side.
+Dense by Cholesky up to `DENSE_LIMIT` weights. Beyond that only the covariance of theta0: exactly
+by a matrix of the residuals where those are fewer, else by a preconditioned Krylov solve with a
+bound on each side.
 """
 
 import itertools
@@ -25,6 +26,7 @@ from steinquad.training.objective import TrainingSet, flatten, theta0_entries
 __all__ = ["Posterior", "laplace", "prior_precision"]
 
 NYSTROEM_RANK = 500
+MOST_JACOBIAN = 2**27  # numbers, 1 GiB
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,9 @@ def laplace(network: SteinNetwork, data: TrainingSet, *, flat: bool, seed: int =
     }
     if len(vector) <= DENSE_LIMIT:
         return _dense(at, vector, theta0, flat, noise, scalars)
+    rows = data.blocks.weights.size * k
+    if rows <= min(DENSE_LIMIT, MOST_JACOBIAN // len(vector)):
+        return _by_residuals(at, vector, theta0, flat, noise, scalars)
     return _matrix_free(Device(network, data), vector, theta0, flat, noise, scalars, seed)
 
 
@@ -112,6 +117,37 @@ def _dense(
     unit = np.eye(len(theta0))[:, theta0]
     half = scipy.linalg.solve_triangular(factor, unit, lower=True)
     return Posterior(half.T @ half, precisions, noise, 0.0, matrix, factor, jitter)
+
+
+def _by_residuals(
+    at: Model,
+    vector: Array,
+    theta0: np.ndarray,
+    flat: bool,
+    noise: Array,
+    scalars: dict[str, float],
+) -> Posterior:
+    """The same from `K = J_w J_w^T`: theta0 by least squares with errors I / beta + K / alpha."""
+    jacobian = at.jacobian(vector)
+    jacobian = jacobian / np.tile(noise, len(jacobian) // len(noise))[:, None]
+    design, rest = jacobian[:, theta0], jacobian[:, ~theta0]
+    kernel = rest @ rest.T
+    if flat:  # eliminate theta0
+        basis = np.linalg.qr(design)[0]
+        left = kernel - basis @ (basis.T @ kernel)
+        spectrum = Spectrum.dense(left - (left @ basis) @ basis.T)
+    else:
+        spectrum = Spectrum.dense(kernel + design @ design.T)
+    # The weights have so many eigenvalues more, all zero.
+    zeros = int((~(theta0 & flat)).sum()) - len(kernel)
+    precisions = tune(
+        Spectrum(np.append(spectrum.values, 0.0), np.append(spectrum.counts, zeros)), **scalars
+    )
+    alpha, beta = precisions.alpha, precisions.beta
+    factor, jitter = cholesky((beta / alpha) * kernel + np.eye(len(kernel)))
+    half = scipy.linalg.solve_triangular(factor, design, lower=True)
+    precision = beta * half.T @ half + np.diag(prior_precision(theta0, alpha, flat)[theta0])
+    return Posterior(np.linalg.inv(precision), precisions, noise, 0.0, None, None, jitter)
 
 
 def _matrix_free(
