@@ -4,6 +4,7 @@ import pytest
 from made_up_records import made_up
 
 from steinquad.reproduce.record import Record, Run
+from steinquad.reproduce.spec import QUANTITIES
 from steinquad.reproduce.summary import Cell
 
 RUN = Run("wind-farm", "BQ", 10, 7, 0, {"design": "iid"})
@@ -24,6 +25,12 @@ def test_quantities(quantity, kept, alone):
     record = made_up(RUN, evaluation_seconds=6.0, truth=-2.0)
     assert Cell([record]).values(quantity) == pytest.approx([kept])
     assert Cell([made_up(RUN, truth=-2.0)]).values(quantity) == pytest.approx([alone])
+
+
+def test_what_was_refused_has_no_numbers_at_all():
+    """Neither the second that it took to refuse nor the memory of an idle process."""
+    cell = Cell([made_up(RUN, estimate=None, std=None, error=None, status="refused")])
+    assert all(cell.values(quantity) == [] for quantity in QUANTITIES)
 
 
 def test_no_std_is_no_number():

@@ -38,7 +38,7 @@ from steinquad.reproduce.methods import (
     build_problem,
     takes_steps,
 )
-from steinquad.reproduce.record import Record, Run
+from steinquad.reproduce.record import REFUSED, Record, Run
 from steinquad.reproduce.training import Training
 
 __all__ = ["Death", "execute", "records_of"]
@@ -132,7 +132,7 @@ def _integrate(
             )
     except InputError as error:  # too many points for its memory, points that it cannot use
         nothing = dict.fromkeys(("estimate", "std", "error", "loss"))
-        return {**nothing, "status": "refused", "message": str(error)}
+        return {**nothing, "status": REFUSED, "message": str(error)}
     return {
         "estimate": _finite(answer.mean),
         "std": _finite(answer.std),

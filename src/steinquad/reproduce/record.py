@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, NamedTuple
 
-__all__ = ["Mark", "Record", "Run"]
+__all__ = ["REFUSED", "Mark", "Record", "Run"]
+
+REFUSED = "refused"  # status of a run whose method would not have it
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,7 @@ class Record:
             without the evaluations where those are kept for all methods.
         peak_mib: largest resident memory during the run, Python and libraries included.
         rest_mib: resident memory just before it.
-        status: of the estimate, or `refused`.
+        status: of the estimate, or `REFUSED`.
         message: the sentence that goes with it.
         loss: penalized, in standardized units, at the end of training; published network only.
         versions: of Python and of the libraries that compute.

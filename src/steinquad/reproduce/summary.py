@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from steinquad.reproduce.record import Mark, Record, Run
+from steinquad.reproduce.record import REFUSED, Mark, Record, Run
 from steinquad.reproduce.spec import PresetName, Spec
 
 __all__ = ["Cell", "known_cpu_seconds", "markdown", "summarize"]
@@ -91,6 +91,8 @@ FORMS = {"calibration": ".2g", "cpu": ".1f", "memory": ".0f"}
 
 
 def _value(record: Record, quantity: str) -> float | None:
+    if record.status == REFUSED:  # in no time
+        return None
     if quantity == "cpu":
         return record.total_seconds
     if quantity == "share":
