@@ -20,6 +20,7 @@ from steinquad.estimators.regression import Regression
 from steinquad.measures import Draws, LogDensity, Product, Truncated
 from steinquad.stein import multipliers
 from steinquad.stein.features import Features
+from steinquad.studies import Command, Study
 from steinquad.support import Support
 from steinquad.training.gauss_newton import GaussNewton
 from steinquad.training.lbfgs import LBFGS
@@ -32,6 +33,7 @@ __all__ = [
     "BayesianQuadrature",
     "Check",
     "Choose",
+    "Command",
     "ControlFunctional",
     "Dataset",
     "Draws",
@@ -46,6 +48,7 @@ __all__ = [
     "QuasiMonteCarlo",
     "Regression",
     "Status",
+    "Study",
     "Support",
     "Truncated",
     "designs",

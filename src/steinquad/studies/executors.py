@@ -1,0 +1,165 @@
+"""Where evaluations happen: in this process, or through anybody's `concurrent.futures` executor.
+
+The pool of worker processes is in `pool`. All have the members of `Executor`, and none ever holds
+more tasks than it asked for, so a million points never wait in memory.
+"""
+
+from collections.abc import Callable
+from concurrent import futures
+from typing import Any, NamedTuple, Protocol
+
+from steinquad.errors import InputError
+from steinquad.studies.evaluation import Call, Outcome, evaluate, load
+
+__all__ = ["Executor", "Finished", "Futures", "Here", "Task", "check_loadable", "unloadable"]
+
+
+class Task(NamedTuple):
+    """Points to evaluate together, with their numbers in the study."""
+
+    numbers: tuple[int, ...]
+    points: tuple[tuple[float, ...], ...]
+
+
+Finished = list[tuple[Task, list[Outcome]]]
+
+
+class Executor(Protocol):
+    """What the driver needs of a place to run."""
+
+    def room(self) -> int:
+        """How many more tasks it takes now."""
+        ...
+
+    def submit(self, task: Task) -> None:
+        """Take one more task."""
+        ...
+
+    def finished(self, timeout: float) -> Finished:
+        """Wait up to so many seconds for outcomes, and hand them over."""
+        ...
+
+    def close(self) -> None:
+        """Drop what is unfinished and end everything that was started."""
+        ...
+
+
+def unloadable(call: Call, reason: str) -> InputError:
+    """The integrand cannot be imported."""
+    return InputError(
+        f"integrand.function is {call.function!r}, which cannot be loaded from "
+        f"{call.directory} ({reason}); give module:function or file.py:function."
+    )
+
+
+def check_loadable(call: Call, function: Callable[..., Any] | None) -> None:
+    """Refuse an integrand that cannot be imported, before any point is lost to it."""
+    if call.command or function is not None:
+        return
+    try:
+        load(call)
+    except (Exception, SystemExit) as error:
+        raise unloadable(call, f"{type(error).__name__}: {error}") from None
+
+
+class Here:
+    """One task at a time, in this process; a time limit holds for commands only."""
+
+    def __init__(self, call: Call, function: Callable[..., Any] | None = None) -> None:
+        check_loadable(call, function)
+        self.call, self.function = call, function
+        self.tasks: list[Task] = []
+
+    def room(self) -> int:
+        """See `Executor`."""
+        return 1 - len(self.tasks)
+
+    def submit(self, task: Task) -> None:
+        """See `Executor`."""
+        self.tasks.append(task)
+
+    def finished(self, timeout: float) -> Finished:
+        """See `Executor`; takes as long as the task does."""
+        del timeout
+        done: Finished = []
+        for task in self.tasks:
+            outcomes = evaluate(self.call, task.points, task.numbers, self.function)
+            done.append((task, outcomes))
+        self.tasks.clear()
+        return done
+
+    def close(self) -> None:
+        """See `Executor`."""
+
+
+class Futures:
+    """Any `concurrent.futures.Executor`: a process pool of yours, MPI, Dask, Ray, ipyparallel.
+
+    Args:
+        call: how to call the integrand.
+        executor: an executor, which stays open afterwards, or a function that makes one, which is
+            shut down at the end and called again if the executor breaks.
+        in_flight: most tasks that it holds at a time.
+        function: the integrand itself, for executors that can send it.
+    """
+
+    def __init__(
+        self,
+        call: Call,
+        executor: futures.Executor | Callable[[], futures.Executor],
+        in_flight: int,
+        function: Callable[..., Any] | None = None,
+    ) -> None:
+        check_loadable(call, function)
+        self.call, self.function, self.in_flight = call, function, in_flight
+        self.make = None if isinstance(executor, futures.Executor) else executor
+        self.executor = executor if isinstance(executor, futures.Executor) else executor()
+        self.tasks: dict[futures.Future[list[Outcome]], Task] = {}
+
+    def room(self) -> int:
+        """See `Executor`."""
+        return self.in_flight - len(self.tasks)
+
+    def submit(self, task: Task) -> None:
+        """See `Executor`."""
+        try:
+            future = self._submit(task)
+        except futures.BrokenExecutor as error:
+            self._mend(error)
+            future = self._submit(task)
+        self.tasks[future] = task
+
+    def finished(self, timeout: float) -> Finished:
+        """See `Executor`."""
+        ready, _ = futures.wait(self.tasks, timeout, return_when=futures.FIRST_COMPLETED)
+        done: Finished = []
+        for future in ready:
+            task = self.tasks.pop(future)
+            try:
+                outcomes = future.result()
+            except (Exception, futures.CancelledError) as error:
+                lost = Outcome(None, 0.0, "killed", f"{type(error).__name__}: {error}"[:2000])
+                outcomes = [lost] * len(task.numbers)
+            done.append((task, outcomes))
+        return done
+
+    def close(self) -> None:
+        """See `Executor`."""
+        for future in self.tasks:
+            future.cancel()
+        self.tasks.clear()
+        if self.make is not None:
+            self.executor.shutdown(wait=False, cancel_futures=True)
+
+    def _submit(self, task: Task) -> "futures.Future[list[Outcome]]":
+        return self.executor.submit(evaluate, self.call, task.points, task.numbers, self.function)
+
+    def _mend(self, error: BaseException) -> None:
+        """Another executor in place of one that broke."""
+        if self.make is None:
+            raise InputError(
+                f"executor broke ({type(error).__name__}: {error}); what was finished is stored. "
+                "Run again with another, or pass a function that makes one."
+            ) from None
+        self.executor.shutdown(wait=False, cancel_futures=True)
+        self.executor = self.make()
