@@ -45,6 +45,7 @@ def changed(old, new):
 def test_defaults(load, tmp_path):
     study = load(GOOD)
     assert study.name == "beam" and study.measure.names == ("a",) and study.runs == 20
+    assert study.units == {"a": "m"}
     assert study.store == tmp_path / "s.sqlite" and study.where == "pool"
     assert isinstance(study.method, sq.Choose)
 

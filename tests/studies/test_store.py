@@ -197,9 +197,10 @@ def test_a_newer_format_is_refused(store):
         store.counts()
 
 
-def test_an_empty_file_of_a_killed_start_is_used(store):
+def test_a_start_that_was_killed_is_no_obstacle(store):
     store.path.parent.mkdir()
     store.path.touch()
+    store.path.with_name("s.sqlite.new").write_text("half")
     with store.writing():
         store.record([done(0)])
     assert store.counts().done == 1
@@ -217,6 +218,19 @@ def test_a_log_that_a_kill_left_behind_is_read(store, tmp_path):
     with again.writing():
         again.record([done(10)])
         assert again.counts().done == 11
+
+
+def test_the_log_of_a_deleted_store_is_not_taken_for_its_own(store):
+    filled(store, 3)
+    store.path.unlink()
+    log = store.path.with_name("s.sqlite-wal")
+    log.write_bytes(b"rows")
+    missing = "missing but its log s.sqlite-wal is there"
+    with pytest.raises(InputError, match=missing), store.writing():
+        pass
+    log.unlink()
+    with store.writing():
+        assert store.counts().done == 0
 
 
 def test_what_is_not_there_or_not_writable(tmp_path):

@@ -78,6 +78,8 @@ def status(file: File, as_json: AsJson = False) -> None:
         record = {
             "name": study.name,
             "store": str(study.store),
+            "inputs": {name: study.units.get(name, "") for name in study.measure.names},
+            "outputs": list(study.outputs),
             "runs": study.runs,
             "done": counts.done,
             "failed": counts.failed,

@@ -30,10 +30,16 @@ def dask_executor(
     try:
         client: Any = Client(cluster if address is None else address, timeout=30)
     except (OSError, ValueError) as error:
+        if cluster is not None:
+            cluster.close()
         raise InputError(
             f"address is {address!r}, where no Dask scheduler answers ({error})."
         ) from None
-    return _Dask(call, client, cluster, function)
+    try:
+        return _Dask(call, client, cluster, function)
+    except InputError:
+        _close(client, cluster)
+        raise
 
 
 class _Dask(Futures):
@@ -49,6 +55,10 @@ class _Dask(Futures):
     def close(self) -> None:
         """See `Executor`."""
         super().close()
-        self.client.close()
-        if self.cluster is not None:
-            self.cluster.close()
+        _close(self.client, self.cluster)
+
+
+def _close(client: Any, cluster: Any) -> None:
+    client.close()
+    if cluster is not None:
+        cluster.close()

@@ -110,23 +110,21 @@ def evaluate(
     """
     begin = time.perf_counter()
 
-    def outcomes(rows: Sequence[Any], failure: str = "", error: str = "") -> list[Outcome]:
-        seconds = (time.perf_counter() - begin) / len(points)
-        return [Outcome(row, seconds, failure, error[:LONGEST_ERROR]) for row in rows]
-
+    failure = error = ""
+    rows: Sequence[tuple[float, ...] | None] = [None] * len(points)
     try:
         if call.command:
             rows = [_run(call, points[0], numbers[0])]
         else:
             rows = _apply(call, points, function or load(call))
     except subprocess.TimeoutExpired:
-        rows = [None] * len(points)
-        return outcomes(rows, "time-out", f"no answer within {call.time_limit:g} s")
-    except _AnswerError as error:
-        return outcomes([None] * len(points), "answer", str(error))
-    except (Exception, SystemExit) as error:
-        return outcomes([None] * len(points), "exception", _describe(error))
-    return outcomes(rows)
+        failure, error = "time-out", f"no answer within {call.time_limit:g} s"
+    except _AnswerError as wrong:
+        failure, error = "answer", str(wrong)
+    except (Exception, SystemExit) as raised:
+        failure, error = "exception", _describe(raised)
+    seconds = (time.perf_counter() - begin) / len(points)
+    return [Outcome(row, seconds, failure, error[:LONGEST_ERROR]) for row in rows]
 
 
 def load(call: Call) -> Callable[..., Any]:

@@ -56,7 +56,7 @@ def load(path: Path) -> Study:
     integrand = top.table("integrand", "a table [integrand] with a function or a command")
     settings |= _integrand(integrand)
     inputs = top.table("inputs", "a table [inputs.NAME] for each uncertain input")
-    settings["inputs"] = _inputs(inputs, top, directory)
+    settings["inputs"], settings["units"] = _inputs(inputs, top, directory)
     settings |= _budget(top.table("budget", "a table [budget] with runs, until or both"))
     run = top.table("run", "a table", {})
     settings |= {
@@ -99,17 +99,21 @@ def _integrand(table: Table) -> dict[str, Any]:
     return settings
 
 
-def _inputs(table: Table, top: Table, directory: Path) -> Product:
+def _inputs(table: Table, top: Table, directory: Path) -> tuple[Product, dict[str, str]]:
+    """Their joint law, and the units of those that have one."""
     laws: dict[str, Measure] = {}
+    units: dict[str, str] = {}
     normals: dict[str, tuple[float, float]] = {}
     for name in tuple(table.values):
         own = table.table(name, "a table with a distribution")
         if own.values.get("distribution") == "normal" and not {"low", "high"} & set(own.values):
             normals[name] = (own.values.get("mean", 0.0), own.values.get("std", 1.0))
+        if own.has("unit"):
+            units[name] = own.text("unit", "a text")
         laws[name] = law_of(own, directory)
     if not laws or "" in laws:
         raise table.error(None, "needs a table [inputs.NAME] for each uncertain input")
-    return joint_law(laws, normals, top.tables("correlated", "tables [[correlated]]"))
+    return joint_law(laws, normals, top.tables("correlated", "tables [[correlated]]")), units
 
 
 def _budget(table: Table) -> dict[str, Any]:

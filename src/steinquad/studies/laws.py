@@ -27,7 +27,6 @@ def law_of(table: Table, directory: Path) -> Measure:
     kind = table.choice("distribution", LAWS)
     build, keys = LAWS[kind]
     known = ("distribution", "unit", *keys)
-    table.text("unit", "a text", "")
     try:
         law = build(table, directory)
         if keys[-2:] == CUTS and kind not in ("uniform", "beta"):

@@ -90,8 +90,10 @@ class Store:
         lock = self._lock()
         try:
             with _plainly(self.path):
-                if self.path.exists():
+                if self.path.exists() and self.path.stat().st_size:
                     self._check_whole()
+                else:
+                    self._create()
                 self._writer = self._open_to_write()
             yield
         finally:
@@ -206,7 +208,7 @@ class Store:
             if not self.path.exists():
                 raise InputError(f"store {self.path} does not exist; run the study first.")
             self._check_size()
-            reader = self._connect("ro")
+            reader = _connect(self.path, "ro")
             try:
                 self._check_about(reader)
                 yield reader
@@ -239,28 +241,39 @@ class Store:
         os.write(lock, str(os.getpid()).encode())
         return lock
 
-    def _connect(self, mode: str) -> sqlite3.Connection:
-        uri = f"{self.path.resolve().as_uri()}?mode={mode}"
-        return sqlite3.connect(uri, uri=True, isolation_level=None, timeout=30)
-
     def _open_to_write(self) -> sqlite3.Connection:
-        writer = self._connect("rwc")
+        writer = _connect(self.path, "rw")
         try:
-            writer.execute("PRAGMA journal_mode = WAL").fetchall()
             writer.execute("PRAGMA synchronous = NORMAL")
-            writer.execute("BEGIN IMMEDIATE")
-            if _is_empty(writer):
-                writer.execute(f"PRAGMA application_id = {APPLICATION}")
-                writer.execute(f"PRAGMA user_version = {FORMAT}")
-                for statement in TABLES.split(";")[:-1]:
-                    writer.execute(statement)
-                writer.executemany("INSERT INTO about VALUES (?, ?)", self.about.items())
-            writer.execute("COMMIT")
             self._check_about(writer)
         except BaseException:
             writer.close()
             raise
         return writer
+
+    def _create(self) -> None:
+        """Make the file under another name: nobody ever sees half of it."""
+        for ending in ("-wal", "-shm"):  # of a store that was deleted: it would be read into this
+            rest = self.path.with_name(self.path.name + ending)
+            if ending == "-wal" and rest.exists() and rest.stat().st_size:
+                raise InputError(
+                    f"store {self.path} is missing but its log {rest.name} is there; restore the "
+                    "store, or delete the log."
+                )
+            rest.unlink(missing_ok=True)
+        new = self.path.with_name(self.path.name + ".new")
+        new.unlink(missing_ok=True)  # of a process that was killed here
+        writer = _connect(new, "rwc")
+        try:
+            writer.execute(f"PRAGMA application_id = {APPLICATION}")
+            writer.execute(f"PRAGMA user_version = {FORMAT}")
+            for statement in TABLES.split(";")[:-1]:
+                writer.execute(statement)
+            writer.executemany("INSERT INTO about VALUES (?, ?)", self.about.items())
+            writer.execute("PRAGMA journal_mode = WAL").fetchall()
+        finally:
+            writer.close()
+        os.replace(new, self.path)
 
     def _check_about(self, connection: sqlite3.Connection) -> None:
         if connection.execute("PRAGMA application_id").fetchone() != (APPLICATION,):
@@ -284,10 +297,10 @@ class Store:
         with self.path.open("rb") as file:
             head = file.read(100)
             size = file.seek(0, os.SEEK_END)
-        if size and not head.startswith(MAGIC):
+        if not head.startswith(MAGIC):
             raise InputError(f"store {self.path} is not an SQLite file; give another path.")
         log = self.path.with_name(self.path.name + "-wal")
-        if size and not (log.exists() and log.stat().st_size):  # else pages may still be in there
+        if not (log.exists() and log.stat().st_size):  # else pages may still be in there
             unit = int.from_bytes(head[16:18], "big")
             unit = 65536 if unit == 1 else unit
             wanted = unit * int.from_bytes(head[28:32], "big")
@@ -297,21 +310,19 @@ class Store:
     def _check_whole(self) -> None:
         """Refuse a file that is damaged or not ours before anything is written to it."""
         self._check_size()
-        if self.path.stat().st_size == 0:  # of a process that was killed before its first word
-            return
-        reader = self._connect("ro")
+        reader = _connect(self.path, "ro")
         try:
             (verdict,) = reader.execute("PRAGMA quick_check(1)").fetchone()
             if verdict != "ok":
                 raise _damaged(self.path, verdict.replace("\n", " "))
-            if not _is_empty(reader):
-                self._check_about(reader)
+            self._check_about(reader)
         finally:
             reader.close()
 
 
-def _is_empty(connection: sqlite3.Connection) -> bool:
-    return connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone() == (0,)
+def _connect(path: Path, mode: str) -> sqlite3.Connection:
+    uri = f"{path.resolve().as_uri()}?mode={mode}"
+    return sqlite3.connect(uri, uri=True, isolation_level=None, timeout=30)
 
 
 @contextmanager

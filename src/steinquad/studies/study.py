@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent import futures
 from contextlib import contextmanager
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -78,6 +78,7 @@ class Study:
         version: of the integrand, stored with every evaluation; by default a hash of its file.
         directory: where modules, files and commands are looked for; by default the current one.
         name: of the study, for people.
+        units: of inputs by name, for people.
     """
 
     integrand: Any
@@ -102,6 +103,7 @@ class Study:
     version: str | None = None
     directory: str | Path = "."
     name: str = "study"
+    units: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         _check_outputs(self.outputs)
