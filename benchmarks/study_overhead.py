@@ -5,30 +5,32 @@ started before the clock is. Rows are kept in results/study_overhead.jsonl.
 """
 
 import argparse
-import resource
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import scipy.stats
 from records import Records
 
 import steinquad as sq
+from steinquad.studies.driver import Rules, evaluate_all
+from steinquad.studies.pool import Pool
 from steinquad.studies.store import Evaluation
 
 MEGA = 1_000_000
 
 
-def trivial(a: float, b: float) -> float:
-    return a + b
+def ignore(done: int, failed: int) -> None:
+    del done, failed
 
 
 def make(directory: str, runs: int, **settings: object) -> sq.Study:
     (Path(directory) / "trivial.py").write_text("def trivial(a, b):\n    return a + b\n")
     inputs = sq.Product({"a": scipy.stats.norm(), "b": scipy.stats.uniform()})
     fixed = {"method": sq.MonteCarlo(), "directory": directory}
-    store = Path(directory) / "s.sqlite"
-    return sq.Study("trivial.py:trivial", inputs, store, runs, **(fixed | settings))  # pyright: ignore[reportArgumentType]
+    given: Any = fixed | settings
+    return sq.Study("trivial.py:trivial", inputs, Path(directory) / "s.sqlite", runs, **given)
 
 
 def overhead(records: Records, where: str, n: int) -> None:
@@ -47,6 +49,11 @@ def overhead(records: Records, where: str, n: int) -> None:
         records.add(what=where, n=n, **row)
 
 
+def peak_mib() -> float:
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return float(next(line for line in lines if line.startswith("VmHWM")).split()[1]) / 1024
+
+
 def million(records: Records) -> None:
     with tempfile.TemporaryDirectory() as directory:
         study = make(directory, MEGA + 100)
@@ -62,21 +69,18 @@ def million(records: Records) -> None:
         counts = study.status()
         status = time.perf_counter() - begin
         assert counts.done == MEGA
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        Path("/proc/self/clear_refs").write_text("5")  # forget the peak of filling it
+        before = peak_mib()
         begin = time.perf_counter()
         with store.writing():
             opened = time.perf_counter() - begin
-            from steinquad.studies.driver import Rules, evaluate_all
-            from steinquad.studies.pool import Pool
-
             pool = Pool(study.call, 2)
             try:
-                report = lambda done, failed: None  # noqa: E731
-                evaluate_all(store, study.numbered, MEGA + 100, pool, Rules(1, 1, "v"), report)
+                evaluate_all(store, study.numbered, MEGA + 100, pool, Rules(1, 1, "v"), ignore)
             finally:
                 pool.close()
         resumed = time.perf_counter() - begin
-        grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+        grown = peak_mib() - before
         assert study.status().done == MEGA + 100
         records.add(
             what="million rows",

@@ -110,5 +110,30 @@ def test_the_driver_is_killed_a_few_times(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
+def test_random_workers_of_a_dask_cluster_are_killed(tmp_path):
+    distributed = pytest.importorskip("distributed")
+    (tmp_path / "plain").mkdir()
+    plain = study(tmp_path / "plain", runs=200).run()
+    rng, killed = random.Random(3), []
+    settings = {"where": "dask", "runs": 200, "retries": 5}
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=":0"
+    ) as own:
+        address = own.scheduler_address
+        with distributed.Client(address) as client:
+
+            def watch(now):
+                if len(killed) < 3 and now.done >= 30 * (len(killed) + 1):
+                    client.wait_for_workers(2)
+                    killed.append(rng.choice(list(client.run(os.getpid).values())))
+                    os.kill(killed[-1], signal.SIGKILL)
+
+            answer = study(tmp_path, "slow", address=address, **settings).run(watch=watch)
+    assert len(killed) == 3
+    assert (answer.mean, answer.std) == (plain.mean, plain.std)
+    assert sorted(stored(tmp_path)) == list(range(200))
+
+
+@pytest.mark.slow
 def test_the_driver_is_killed_fifty_times(tmp_path, monkeypatch):
     kill_and_resume(tmp_path, monkeypatch, kills=50, runs=200, seed=70)

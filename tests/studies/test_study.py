@@ -79,6 +79,24 @@ def test_an_executor_that_breaks_is_made_again(tmp_path, plain):
     assert same(study(tmp_path, retries=40).run(executor=Fragile), plain)
 
 
+@pytest.mark.parametrize(("seconds", "most"), [(0.0, 64), (0.04, 2), (0.2, 1)])
+def test_quick_calls_are_sent_together_and_slow_ones_alone(tmp_path, seconds, most):
+    def call(a, b):
+        time.sleep(seconds)
+        return a
+
+    sizes = []
+
+    class Counting(ThreadPoolExecutor):
+        def submit(self, fn, /, call, tasks, function):
+            sizes.append(len(tasks))
+            return super().submit(fn, call, tasks, function)
+
+    with Counting(2) as executor:
+        study(tmp_path, call, runs=300 if seconds == 0 else 12).run(executor=executor)
+    assert sizes[0] == 1 and 1 <= max(sizes) <= most and (max(sizes) > 1) == (most > 1)
+
+
 @pytest.mark.slow
 def test_a_process_pool_that_breaks_is_made_again(tmp_path):
     found = study(tmp_path, "exits_hard", retries=6, on_failure="ignore", runs=8)

@@ -24,7 +24,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Call", "Outcome", "evaluate", "kill_commands", "load"]
+__all__ = ["Call", "Outcome", "evaluate", "evaluate_each", "kill_commands", "load"]
 
 LONGEST_ERROR = 2_000  # characters that are kept of an error
 LARGEST_ANSWER = 10_000_000  # bytes that a command may answer with
@@ -125,6 +125,15 @@ def evaluate(
         failure, error = "exception", _describe(raised)
     seconds = (time.perf_counter() - begin) / len(points)
     return [Outcome(row, seconds, failure, error[:LONGEST_ERROR]) for row in rows]
+
+
+def evaluate_each(
+    call: Call,
+    tasks: Sequence[tuple[Sequence[int], Sequence[Sequence[float]]]],
+    function: Callable[..., Any] | None = None,
+) -> list[list[Outcome]]:
+    """The outcomes of several calls, one after the other; a task is numbers and points."""
+    return [evaluate(call, points, numbers, function) for numbers, points in tasks]
 
 
 def load(call: Call) -> Callable[..., Any]:

@@ -9,9 +9,18 @@ from concurrent import futures
 from typing import Any, NamedTuple, Protocol
 
 from steinquad.errors import InputError
-from steinquad.studies.evaluation import Call, Outcome, evaluate, load
+from steinquad.studies.evaluation import (
+    LONGEST_ERROR,
+    Call,
+    Outcome,
+    evaluate,
+    evaluate_each,
+    load,
+)
 
 __all__ = ["Executor", "Finished", "Futures", "Here", "Task", "check_loadable", "unloadable"]
+
+QUICK, MOST_TOGETHER = 0.1, 64  # s of calls that are sent as one future, and most calls of one
 
 
 class Task(NamedTuple):
@@ -95,11 +104,13 @@ class Here:
 class Futures:
     """Any `concurrent.futures.Executor`: a process pool of yours, MPI, Dask, Ray, ipyparallel.
 
+    Quick calls are sent several together, slow ones each by itself.
+
     Args:
         call: how to call the integrand.
         executor: an executor, which stays open afterwards, or a function that makes one, which is
             shut down at the end and called again if the executor breaks.
-        in_flight: most tasks that it holds at a time.
+        in_flight: most futures at a time.
         function: the integrand itself, for executors that can send it.
     """
 
@@ -114,45 +125,62 @@ class Futures:
         self.call, self.function, self.in_flight = call, function, in_flight
         self.make = None if isinstance(executor, futures.Executor) else executor
         self.executor = executor if isinstance(executor, futures.Executor) else executor()
-        self.tasks: dict[futures.Future[list[Outcome]], Task] = {}
+        self.waiting: list[Task] = []
+        self.sent: dict[futures.Future[list[list[Outcome]]], list[Task]] = {}
+        self.together = 1  # tasks of a future
 
     def room(self) -> int:
         """See `Executor`."""
-        return self.in_flight - len(self.tasks)
+        free = self.in_flight - len(self.sent)
+        return max(0, free * self.together - len(self.waiting))
 
     def submit(self, task: Task) -> None:
-        """See `Executor`."""
-        try:
-            future = self._submit(task)
-        except futures.BrokenExecutor as error:
-            self._mend(error)
-            future = self._submit(task)
-        self.tasks[future] = task
+        """See `Executor`; it is sent when `finished` is called."""
+        self.waiting.append(task)
 
     def finished(self, timeout: float) -> Finished:
         """See `Executor`."""
-        ready, _ = futures.wait(self.tasks, timeout, return_when=futures.FIRST_COMPLETED)
+        self._send()
+        ready, _ = futures.wait(self.sent, timeout, return_when=futures.FIRST_COMPLETED)
         done: Finished = []
         for future in ready:
-            task = self.tasks.pop(future)
+            tasks = self.sent.pop(future)
             try:
-                outcomes = future.result()
+                answers = future.result()
             except (Exception, futures.CancelledError) as error:
-                lost = Outcome(None, 0.0, "killed", f"{type(error).__name__}: {error}"[:2000])
-                outcomes = [lost] * len(task.numbers)
-            done.append((task, outcomes))
+                reason = f"{type(error).__name__}: {error}"[:LONGEST_ERROR]
+                lost = Outcome(None, 0.0, "killed", reason)
+                answers = [[lost] * len(task.numbers) for task in tasks]
+            done += zip(tasks, answers, strict=True)
+        if done:
+            seconds = sum(outcome.seconds for _, outcomes in done for outcome in outcomes)
+            each = max(seconds / len(done), QUICK / MOST_TOGETHER)
+            self.together = max(1, int(QUICK / each))
         return done
 
     def close(self) -> None:
         """See `Executor`."""
-        for future in self.tasks:
+        for future in self.sent:
             future.cancel()
-        self.tasks.clear()
+        self.sent.clear()
+        self.waiting.clear()
         if self.make is not None:
             self.executor.shutdown(wait=False, cancel_futures=True)
 
-    def _submit(self, task: Task) -> "futures.Future[list[Outcome]]":
-        return self.executor.submit(evaluate, self.call, task.points, task.numbers, self.function)
+    def _send(self) -> None:
+        while self.waiting and len(self.sent) < self.in_flight:
+            tasks = self.waiting[: self.together]
+            try:
+                future = self._submit(tasks)
+            except futures.BrokenExecutor as error:
+                self._mend(error)
+                future = self._submit(tasks)
+            del self.waiting[: self.together]
+            self.sent[future] = tasks
+
+    def _submit(self, tasks: list[Task]) -> "futures.Future[list[list[Outcome]]]":
+        plain = [(task.numbers, task.points) for task in tasks]
+        return self.executor.submit(evaluate_each, self.call, plain, self.function)
 
     def _mend(self, error: BaseException) -> None:
         """Another executor in place of one that broke."""
