@@ -20,6 +20,7 @@ from steinquad.estimators.regression import Regression
 from steinquad.measures import Draws, LogDensity, Product, Truncated
 from steinquad.stein import multipliers
 from steinquad.stein.features import Features
+from steinquad.studies import Command, Study
 from steinquad.support import Support
 from steinquad.training.adam import Adam
 from steinquad.training.gauss_newton import GaussNewton
@@ -35,6 +36,7 @@ __all__ = [
     "BayesianQuadrature",
     "Check",
     "Choose",
+    "Command",
     "ControlFunctional",
     "Dataset",
     "Draws",
@@ -50,6 +52,7 @@ __all__ = [
     "QuasiMonteCarlo",
     "Regression",
     "Status",
+    "Study",
     "Support",
     "Truncated",
     "designs",

@@ -20,6 +20,7 @@ SHAPES = {
     "lognorm": (0.7,),
     "pareto": (2.3,),
     "t": (4.5,),
+    "triang": (0.4,),
     "truncnorm": (-1.0, 0.7),
     "weibull_min": (1.8,),
 }

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from steinquad.cli import draw, truth
+from steinquad.cli import draw, study, truth
 from steinquad.cli.candidates import candidate_table
 from steinquad.cli.progress import progress_bar
 from steinquad.cli.reproduce import reproduce
@@ -27,6 +27,8 @@ app = typer.Typer(
 app.add_typer(truth.app, name="truth")
 app.add_typer(draw.app, name="draw")
 app.command("reproduce")(reproduce)
+for command in (study.init, study.run, study.status, study.estimate, study.export):
+    app.command()(command)
 
 
 def main() -> None:

@@ -11,7 +11,7 @@ from steinquad.designs.base import Sample, as_count, split_evenly
 from steinquad.measures._checks import as_draw_request
 from steinquad.measures.base import Measure
 
-__all__ = ["Sobol"]
+__all__ = ["Scrambled", "Sobol"]
 
 BITS = 50  # of a coordinate; the middle of a cell is then exact in float64 and never 0 or 1
 
@@ -53,15 +53,23 @@ class Sobol:
         n, seed = as_draw_request(n, seed)
         each = split_evenly(n, self.replicates, "replicates")
         children = np.random.SeedSequence(seed).spawn(self.replicates)
-        u = np.concatenate([_scrambled(each, measure.dim, child) for child in children])
+        u = np.concatenate([_first(each, measure.dim, child) for child in children])
         groups = np.repeat(np.arange(self.replicates), each) if self.replicates > 1 else None
         return Sample(from_uniform(measure, u), groups=groups)
 
 
-def _scrambled(n: int, dim: int, seed: np.random.SeedSequence) -> Array:
-    """The first n points of a scrambled sequence, each in the middle of its cell of 2^-BITS."""
-    from scipy.stats import qmc  # a second of import time
+class Scrambled:
+    """A scrambled sequence, point after point; each lies in the middle of its cell of 2^-BITS."""
 
-    engine = qmc.Sobol(dim, scramble=True, bits=BITS, rng=np.random.default_rng(seed))
-    points = engine.random_base2((n - 1).bit_length())  # random(n) warns of any other number
-    return points[:n] + 2.0 ** -(BITS + 1)
+    def __init__(self, dim: int, seed: np.random.SeedSequence) -> None:
+        from scipy.stats import qmc  # a second of import time
+
+        self._engine = qmc.Sobol(dim, scramble=True, bits=BITS, rng=np.random.default_rng(seed))
+
+    def next(self, n: int) -> Array:
+        """The next n points; the first time a power of two."""
+        return self._engine.random(n) + 2.0 ** -(BITS + 1)
+
+
+def _first(n: int, dim: int, seed: np.random.SeedSequence) -> Array:
+    return Scrambled(dim, seed).next(1 << (n - 1).bit_length())[:n]

@@ -26,6 +26,7 @@ STANDARD_SCORES: dict[str, Callable[..., Any]] = {
     "norm": lambda z: -z,
     "pareto": lambda z, b: -(b + 1) / z,
     "t": lambda z, df: -(df + 1) * z / (df + z * z),
+    "triang": lambda z, c: np.where(z < c, 1 / z, -1 / (1 - z)),
     "truncnorm": lambda z, a, b: -z,
     "uniform": lambda z: np.zeros_like(z),
     "weibull_min": lambda z, c: (c - 1) / z - c * z ** (c - 1),

@@ -1,0 +1,207 @@
+"""`steinquad init`, `run`, `status`, `estimate` and `export`: a study from its file."""
+
+import csv
+import json
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from steinquad.cli.progress import progress_bar
+from steinquad.errors import InputError
+
+if TYPE_CHECKING:
+    from steinquad.estimate import Estimate
+    from steinquad.studies import Snapshot, Study
+
+__all__ = ["estimate", "export", "init", "run", "status"]
+
+STOPPED = 130  # exit code after Ctrl-C
+
+File = Annotated[Path, typer.Argument(help="The study, a TOML file.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+
+def init(
+    directory: Annotated[Path, typer.Argument(help="Where to write it.")] = Path(),
+) -> None:
+    """Write a commented example: study.toml, and simulator.py to try it with."""
+    example = files("steinquad.studies") / "example"
+    names = ("study.toml", "simulator.py")
+    for name in names:
+        if (directory / name).exists():
+            raise InputError(f"directory has {directory / name} already; give another one.")
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        for name in names:
+            (directory / name).write_text((example / name).read_text())
+    except OSError as error:
+        raise InputError(
+            f"directory {directory} cannot be written ({error.strerror}); give another one."
+        ) from None
+    typer.echo(f"Wrote {' and '.join(str(directory / name) for name in names)}; now run")
+    typer.echo(f"  steinquad run {directory / 'study.toml'}")
+
+
+def run(
+    file: File,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Try points that failed for good again.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Evaluate what is missing and estimate; stop it as you like and run it again."""
+    study = _load(file)
+    try:
+        with _run_bar(study, enabled=not as_json) as watch:
+            answer = study.run(retry_failed=retry_failed, watch=watch)
+    except KeyboardInterrupt:
+        counts = study.status()
+        typer.echo(f"Stopped with {counts.done} evaluations stored; run again to go on.", err=True)
+        raise typer.Exit(STOPPED) from None
+    _show(study, answer, as_json)
+
+
+def status(file: File, as_json: AsJson = False) -> None:
+    """How far a study is, also while it runs."""
+    study = _load(file)
+    counts = study.status()
+    failures = study.evaluations.failures() if counts.failed else {}
+    kept = study.evaluations.estimates() if counts.done else []
+    if as_json:
+        record = {
+            "name": study.name,
+            "store": str(study.store),
+            "inputs": {name: study.units.get(name, "") for name in study.measure.names},
+            "outputs": list(study.outputs),
+            "runs": study.runs,
+            "done": counts.done,
+            "failed": counts.failed,
+            "failures": failures,
+            "seconds": counts.seconds,
+            "estimate": {"n": kept[-1][0], **kept[-1][2]} if kept else None,
+        }
+        typer.echo(json.dumps(record))
+        return
+    goal = "" if study.runs is None else f" of {study.runs}"
+    lines = [
+        f"{_plain(study.name)}: {counts.done}{goal} evaluations done, {counts.failed} failed"
+        + "".join(f", {count} by {kind}" for kind, count in failures.items()),
+        f"{study.store}, {counts.seconds:.4g} s of evaluations"
+        + (f", {counts.seconds / counts.done:.3g} s each" if counts.done else ""),
+    ]
+    if kept:
+        n, _, record = kept[-1]
+        lines.append(f"last estimate, from {n} points: {_numbers(record['mean'])} +- ")
+        lines[-1] += _numbers(record["std"])
+    typer.echo("\n".join(lines))
+
+
+def estimate(file: File, as_json: AsJson = False) -> None:
+    """The answer from what is stored, also while the study runs."""
+    study = _load(file)
+    with progress_bar(enabled=not as_json) as progress:
+        answer = study.estimate(progress=progress)
+    _show(study, answer, as_json)
+
+
+def export(
+    file: File,
+    target: Annotated[Path, typer.Argument(help="A .csv or .json file to write.")],
+    failed: Annotated[bool, typer.Option("--failed", help="Only those that failed.")] = False,
+) -> None:
+    """Write every stored evaluation to a file, a row each."""
+    study = _load(file)
+    writers = {".csv": _write_csv, ".json": _write_json}
+    if target.suffix.lower() not in writers or not target.parent.is_dir():
+        raise InputError(
+            f"target {target} cannot be written; give a .csv or .json in a directory."
+        )
+    rows = (row for row in study.records() if not failed or row[1] == "failed")
+    partial = target.with_name(target.name + ".part")
+    try:
+        count = writers[target.suffix.lower()](partial, study.columns, rows)
+        os.replace(partial, target)
+    except OSError as error:
+        raise InputError(f"target {target} cannot be written ({error.strerror}).") from None
+    finally:
+        partial.unlink(missing_ok=True)
+    typer.echo(f"{count} evaluations in {target}.")
+
+
+def _load(file: Path) -> "Study":
+    from steinquad.studies import Study  # heavy: only once the arguments have been read
+
+    return Study.load(file)
+
+
+def _show(study: "Study", answer: "Estimate", as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps({"outputs": list(study.outputs), **answer.to_dict()}))
+    else:
+        typer.echo(answer.describe([_plain(name) for name in study.outputs]))
+
+
+@contextmanager
+def _run_bar(study: "Study", *, enabled: bool) -> Iterator[Callable[["Snapshot"], None] | None]:
+    """A bar on standard error, for people only."""
+    console = Console(stderr=True)
+    if not (enabled and console.is_terminal):
+        yield None
+        return
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[note]}", markup=False),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(_plain(study.name), total=study.runs, note="")
+
+        def watch(now: "Snapshot") -> None:
+            note = f"{now.failed} failed" if now.failed else ""
+            if now.estimate is not None:
+                answer = f"{_numbers(now.estimate['mean'])} +- {_numbers(now.estimate['std'])}"
+                note = f"{note} {answer}".strip()
+            bar.update(task, completed=now.done + now.failed, total=now.goal, note=note)
+
+        yield watch
+
+
+def _write_csv(target: Path, columns: list[str], rows: Iterator[list[Any]]) -> int:
+    count = 0
+    with target.open("w", newline="", encoding="utf-8") as out:
+        writer = csv.writer(out)
+        writer.writerow(columns)
+        for row in rows:
+            writer.writerow(row)
+            count += 1
+    return count
+
+
+def _write_json(target: Path, columns: list[str], rows: Iterator[list[Any]]) -> int:
+    count = 0
+    with target.open("w", encoding="utf-8") as out:
+        for row in rows:
+            out.write(",\n" if count else "[\n")
+            out.write(json.dumps(dict(zip(columns, row, strict=True))))
+            count += 1
+        out.write("\n]\n" if count else "[]\n")
+    return count
+
+
+def _numbers(values: Any) -> str:
+    listed = values if isinstance(values, list) else [values]
+    return ", ".join(f"{value:.4g}" for value in listed)
+
+
+def _plain(text: str) -> str:
+    """A user's text without what a terminal would obey."""
+    return "".join(c if c.isprintable() else "?" for c in text)

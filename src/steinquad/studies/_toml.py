@@ -1,0 +1,233 @@
+"""TOML with manners: every complaint names the file, the line and the key."""
+
+import re
+import tomllib
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from steinquad.errors import InputError
+
+__all__ = ["REQUIRED", "Table", "read"]
+
+REQUIRED = object()
+KEY = re.compile(r"""\s*(?:"((?:[^"\\]|\\.)*)"|'([^']*)'|([A-Za-z0-9_-]+))\s*(\.|=|\]\]?|$)""")
+
+
+class Table:
+    """A table of the file; keys are taken out one by one, and what is left is refused.
+
+    Attributes:
+        path: keys that lead here from the top, with positions in arrays as numbers.
+    """
+
+    def __init__(self, values: dict[str, Any], path: tuple[Any, ...], source: "_Source") -> None:
+        self.values, self.path, self._source = dict(values), path, source
+
+    def error(self, key: Any, problem: str) -> InputError:
+        """A complaint about one key, or about the table itself for the key None."""
+        return self._source.error(self.path if key is None else (*self.path, key), problem)
+
+    @property
+    def source_path(self) -> Path:
+        """The file that this is of."""
+        return self._source.path
+
+    def has(self, key: str) -> bool:
+        """Whether the key is there and was not taken yet."""
+        return key in self.values
+
+    def take(
+        self, key: str, kind: type | tuple[type, ...], what: str, default: Any = REQUIRED
+    ) -> Any:
+        """The value of a key; `what` says what is wanted, for the complaint."""
+        if key not in self.values:
+            if default is REQUIRED:
+                raise self.error(None, f"has no key {key!r}; give {what}")
+            return default
+        value = self.values.pop(key)
+        wanted = kind if isinstance(kind, tuple) else (kind,)
+        if (isinstance(value, bool) and bool not in wanted) or not isinstance(value, wanted):
+            raise self.error(key, f"is {_show(value)}; give {what}")
+        return value
+
+    def number(
+        self,
+        key: str,
+        what: str = "a number",
+        default: Any = REQUIRED,
+        *,
+        where: Callable[[float], bool] = lambda value: True,
+    ) -> Any:
+        """A finite number, for which `where` holds."""
+        given = key in self.values
+        value = self.take(key, (int, float), what, default)
+        if not given:
+            return value
+        if not abs(value) < float("inf") or not where(value):
+            raise self.error(key, f"is {_show(value)}; give {what}")
+        return float(value)
+
+    def count(self, key: str, least: int, default: Any = REQUIRED) -> Any:
+        """An integer of at least `least`."""
+        what = f"an integer of at least {least}"
+        given = key in self.values
+        value = self.take(key, int, what, default)
+        if given and not least <= value < 2**62:
+            raise self.error(key, f"is {_show(value)}; give {what}")
+        return value
+
+    def choice(self, key: str, known: Iterable[str], default: Any = REQUIRED) -> str:
+        """One of some words."""
+        words = tuple(known)
+        value = self.take(key, str, f"one of {', '.join(words)}", default)
+        if value not in words:
+            raise self.error(key, f"is {_show(value)}; choose one of {', '.join(words)}")
+        return value
+
+    def text(self, key: str, what: str, default: Any = REQUIRED) -> Any:
+        """Some text that is not empty."""
+        given = key in self.values
+        value = self.take(key, str, what, default)
+        if given and (not value.strip() or "\x00" in value):
+            raise self.error(key, f"is {_show(value)}; give {what}")
+        return value
+
+    def texts(self, key: str, what: str, default: Any = REQUIRED) -> Any:
+        """A list of texts, at least one."""
+        value = self.take(key, list, what, default)
+        whole = value is default or (value and all(isinstance(v, str) and v for v in value))
+        if not whole:
+            raise self.error(key, f"is {_show(value)}; give {what}")
+        return value
+
+    def table(self, key: str, what: str, default: Any = REQUIRED) -> "Table":
+        """A table inside this one."""
+        return Table(self.take(key, dict, what, default), (*self.path, key), self._source)
+
+    def tables(self, key: str, what: str) -> "list[Table]":
+        """An array of tables, possibly empty."""
+        listed = self.take(key, list, what, [])
+        if not all(isinstance(each, dict) for each in listed):
+            raise self.error(key, f"is {_show(listed)}; give {what}")
+        return [Table(v, (*self.path, key, i), self._source) for i, v in enumerate(listed)]
+
+    def finish(self, known: Iterable[str]) -> None:
+        """Refuse the first key that nobody took."""
+        for key in self.values:
+            raise self.error(key, f"is not a key; known are {', '.join(known)}")
+
+
+def read(path: Path) -> Table:
+    """The top table of a file."""
+    try:
+        text = path.read_bytes().decode()
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error.strerror}).") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is not UTF-8 text (byte {error.start}).") from None
+    try:
+        values = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        at = str(error).replace("\n", " ")
+        found = re.search(r"\(at line (\d+), column (\d+)\)", at)
+        line = int(found[1]) if found else text.count("\n") + 1
+        reason = at[: found.start()].strip() if found else at.replace("(at end of document)", "")
+        raise InputError(f"{path}, line {line}: not TOML ({reason.strip()}).") from None
+    except RecursionError:
+        raise InputError(f"{path}, line 1: not TOML that can be read (nested too deep).") from None
+    return Table(values, (), _Source(path, text))
+
+
+class _Source:
+    """The text, in which keys are found again."""
+
+    def __init__(self, path: Path, text: str) -> None:
+        self.path, self.text = path, text
+
+    def error(self, path: tuple[Any, ...], problem: str) -> InputError:
+        lines = _lines(self.text)
+        known = next((path[:i] for i in range(len(path), 0, -1) if path[:i] in lines), None)
+        line = 1 if known is None else lines[known]
+        name = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in path).lstrip(".")
+        return InputError(f"{self.path}, line {line}: {name or 'the study'} {problem}.")
+
+
+def _lines(text: str) -> dict[tuple[Any, ...], int]:
+    """The line of every key that begins one, in text that is known to be TOML.
+
+    Keys inside inline tables and arrays are on, or below, the line of the key that holds them.
+    """
+    found: dict[tuple[Any, ...], int] = {}
+    table: tuple[Any, ...] = ()
+    counts: dict[tuple[Any, ...], int] = {}  # of arrays of tables
+    depth, quote = 0, ""  # open brackets, and the quotes of an open string of several lines
+    for number, line in enumerate(text.split("\n"), 1):
+        if depth == 0 and not quote:
+            head = line.strip()
+            if head.startswith("["):
+                double = head.startswith("[[")
+                keys = _inside(_dotted(head.lstrip("["))[0], counts)
+                if double:
+                    counts[keys] = counts.get(keys, -1) + 1
+                    found.setdefault(keys, number)
+                    keys = (*keys, counts[keys])
+                table = keys
+                found.setdefault(table, number)
+                continue
+            keys, rest = _dotted(line)
+            for i in range(1, len(keys) + 1):
+                found.setdefault((*table, *keys[:i]), number)
+            line = rest
+        depth, quote = _scan(line, depth, quote)
+    return found
+
+
+def _inside(keys: tuple[Any, ...], counts: dict[tuple[Any, ...], int]) -> tuple[Any, ...]:
+    """[a.b] below [[a]] is a table of the last a."""
+    path: tuple[Any, ...] = ()
+    for i, key in enumerate(keys):
+        path = (*path, key)
+        if path in counts and i < len(keys) - 1:
+            path = (*path, counts[path])
+    return path
+
+
+def _dotted(text: str) -> tuple[tuple[str, ...], str]:
+    """The keys that a line begins with, and what follows."""
+    keys: list[str] = []
+    while match := KEY.match(text):
+        double, single, bare, end = match.groups()
+        keys.append(next(part for part in (double, single, bare) if part is not None))
+        text = text[match.end() :]
+        if end != ".":
+            break
+    return tuple(keys), text
+
+
+def _scan(line: str, depth: int, quote: str) -> tuple[int, str]:
+    """How many brackets, and which string, are open at the end of a line."""
+    i = 0
+    while i < len(line):
+        if quote:
+            if quote[0] == '"' and line[i] == "\\":
+                i += 2
+            elif line.startswith(quote, i):
+                i, quote = i + len(quote), ""
+            else:
+                i += 1
+        elif line.startswith(('"""', "'''"), i):
+            i, quote = i + 3, line[i : i + 3]
+        elif line[i] in "\"'":
+            i, quote = i + 1, line[i]
+        elif line[i] == "#":
+            break
+        else:
+            depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(line[i], 0)
+            i += 1
+    return depth, quote if len(quote) == 3 else ""
+
+
+def _show(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,0 +1,105 @@
+"""From the stored evaluations of a study to its estimate."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from steinquad._api import estimate
+from steinquad._types import Array, Progress
+from steinquad.dataset import Dataset
+from steinquad.errors import InputError
+from steinquad.estimate import Estimate, Status
+from steinquad.estimators.base import Method
+from steinquad.measures.base import Measure
+from steinquad.studies.points import REPLICATES, replicate_order
+from steinquad.studies.store import Store
+
+__all__ = ["Gathered", "answer", "gather"]
+
+MOST_FAILED = 0.01  # share of the evaluations that may fail without a word from the user
+
+
+@dataclass(frozen=True, eq=False)
+class Gathered:
+    """The first `n` points of a study, all of which are done or failed.
+
+    Only such a beginning is a sample: among points that happen to be finished, those with quick
+    evaluations would be too many.
+    """
+
+    n: int
+    numbers: np.ndarray  # of those that are done
+    x: Array
+    fx: Array
+
+    @property
+    def failed(self) -> int:
+        """How many of them failed."""
+        return self.n - len(self.numbers)
+
+
+def gather(store: Store, stop: int | None, dim: int, outputs: int) -> Gathered:
+    """Read the longest beginning without a gap, up to the number `stop`."""
+    n, numbers, x, fx = 0, [], [], []
+    for row in store.rows(stop):
+        if row.number != n:
+            break
+        n += 1
+        if row.outputs is not None:
+            numbers.append(row.number)
+            x.append(np.array(row.input))
+            fx.append(np.array(row.outputs))
+    return Gathered(
+        n,
+        np.array(numbers, dtype=np.int64),
+        np.array(x).reshape(len(numbers), dim),
+        np.array(fx).reshape(len(numbers), outputs),
+    )
+
+
+def answer(
+    data: Gathered,
+    measure: Measure,
+    *,
+    kind: str,
+    method: Method | None,
+    seed: int,
+    ignore_failures: bool,
+    versions: Sequence[str],
+    progress: Progress | None = None,
+) -> Estimate:
+    """Estimate from the points in the order of their numbers; says what is missing."""
+    share = data.failed / max(data.n, 1)
+    left_out = (
+        f"{data.failed} of {data.n} evaluations failed and are left out, "
+        f"{100 * share:.2g} % of the probability"
+    )
+    if share > MOST_FAILED and not ignore_failures:
+        raise InputError(
+            f"{data.failed} of {data.n} evaluations failed ({100 * share:.2g} %, more than "
+            f"{100 * MOST_FAILED:g} %); repair the integrand and run with --retry-failed, or set "
+            'on_failure = "ignore".'
+        )
+    if len(data.numbers) < 2:
+        raise InputError(
+            f"store has {len(data.numbers)} usable evaluations at the beginning; run the study "
+            "until there are at least 2."
+        )
+    order = replicate_order(data.numbers) if kind == "sobol" else np.arange(len(data.numbers))
+    fx = data.fx[order]
+    sample = Dataset(
+        data.x[order],
+        fx[:, 0] if fx.shape[1] == 1 else fx,
+        names=measure.names,
+        groups=data.numbers[order] % REPLICATES if kind == "sobol" else None,
+    )
+    est = estimate(sample, measure=measure, method=method, seed=seed, progress=progress)
+    est = replace(est, stats={**est.stats, "evaluations": data.n, "failed": data.failed})
+    doubts, notes = [], []
+    if data.failed:
+        (doubts if share > MOST_FAILED else notes).append(left_out)
+    if len(versions) > 1:
+        doubts.append(f"the evaluations are by {len(versions)} versions of the integrand")
+    code = "suspect" if doubts and est.status.code != "not_finite" else est.status.code
+    return est.with_status(Status(code, "; ".join([*doubts, est.status.message, *notes])))

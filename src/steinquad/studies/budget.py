@@ -1,0 +1,80 @@
+"""How far a study goes, and where on the way it looks at its answer."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from steinquad.errors import InputError
+
+__all__ = ["TARGETS", "Budget"]
+
+TARGETS = ("std", "relative_std")
+FIRST = {"iid": 100, "sobol": 128}  # points before the first look
+GROWTH = {"iid": 1.5, "sobol": 2.0}  # to the next; Sobol points are even at powers of two
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Most evaluations, the std at which to stop before, and how often to look.
+
+    Args:
+        runs: most evaluations; None for as many as the target takes.
+        until: `{"std": ...}` or `{"relative_std": ...}`, for every output; None to use up `runs`.
+        every: evaluations between two looks at the estimate; by default ever more of them, and
+            without a target only one look, at the end.
+    """
+
+    runs: int | None
+    until: Mapping[str, float] | None = None
+    every: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.runs is None and self.until is None:
+            raise InputError("runs is None and so is until; give a number, a target, or both.")
+        for name, value, least in (("runs", self.runs, 2), ("every", self.every, 2)):
+            whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+            if value is not None and not (whole and value >= least):
+                raise InputError(f"{name} is {value!r}; give an integer of at least {least}.")
+        if self.until is not None and not _are_targets(self.until):
+            raise InputError(
+                f"until is {self.until!r}; give a positive number for {' or '.join(TARGETS)}."
+            )
+
+    def looks(self, kind: str) -> Iterator[int]:
+        """Numbers of points at which there is an estimate, rising, the last one `runs`."""
+        for n in self._endless(kind):
+            if self.runs is not None and n >= self.runs:
+                yield self.runs
+                return
+            yield n
+
+    def reached(self, record: Mapping[str, Any]) -> bool:
+        """Whether an estimate, as `Estimate.to_dict` gives it, is good enough to stop."""
+        if self.until is None:
+            return False
+        mean, std = np.atleast_1d(record["mean"]), np.atleast_1d(record["std"])
+        limits = {"std": 1.0, "relative_std": np.abs(mean)}
+        return all(bool(np.all(std <= self.until[key] * limits[key])) for key in self.until)
+
+    def _endless(self, kind: str) -> Iterator[int]:
+        if self.every is not None:
+            yield from count(self.every, self.every)
+        elif self.until is None:
+            assert self.runs is not None
+            yield self.runs
+        n = float(FIRST[kind])
+        while True:
+            yield round(n)
+            n *= GROWTH[kind]
+
+
+def _are_targets(until: Any) -> bool:
+    if not isinstance(until, Mapping) or not until or not set(until) <= set(TARGETS):
+        return False
+    return all(
+        isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < np.inf
+        for value in until.values()
+    )

@@ -1,0 +1,328 @@
+"""One call of the integrand, as every worker makes it: what goes in, what may come out.
+
+Only the standard library is imported, and no other module of this package: a worker process loads
+this file by itself and so starts in milliseconds, without JAX.
+"""
+
+import csv
+import importlib
+import importlib.util
+import io
+import json
+import math
+import numbers
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+__all__ = ["Call", "Outcome", "evaluate", "evaluate_each", "kill_commands", "load"]
+
+LONGEST_ERROR = 2_000  # characters that are kept of an error
+LARGEST_ANSWER = 10_000_000  # bytes that a command may answer with
+PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")
+RESERVED = ("input", "output", "number")  # placeholders that are no inputs
+
+_commands: set[int] = set()  # process groups that are running
+
+
+@dataclass(frozen=True)
+class Call:
+    """How the integrand is called.
+
+    Attributes:
+        names: of the inputs, in the order of the points' coordinates.
+        outputs: names of the outputs.
+        function: `module:name` or `file.py:name`; empty for a command, or for a function that
+            travels as an object.
+        style: `keywords` for f(a=.., b=..), `dict` for f({"a": .., "b": ..}), `batch` for f(x)
+            with an array x of shape (n, d).
+        command: arguments with placeholders {name}, {input}, {output}, {number}; no shell.
+        input: what the command reads, in the file {input} or from its standard input: `json`,
+            `csv`, or `none`.
+        output: what the command writes, to the file {output} or its standard output: `json` or
+            `csv`.
+        time_limit: seconds for a call; of a function it is kept by whoever owns the process.
+        directory: where modules, files and commands are looked for.
+    """
+
+    names: Sequence[str]
+    outputs: Sequence[str]
+    function: str = ""
+    style: str = "keywords"
+    command: Sequence[str] = ()
+    input: str = "none"
+    output: str = "json"
+    time_limit: float | None = None
+    directory: str = "."
+
+    def to_json(self) -> str:
+        """One line."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> "Call":
+        """The inverse of `to_json`."""
+        return cls(**json.loads(text))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one point: its outputs, or the kind of failure and an error text.
+
+    The kinds are `exception`, `answer` (of a wrong shape or type, or not finite), `time-out` and
+    `killed`.
+    """
+
+    outputs: tuple[float, ...] | None
+    seconds: float
+    failure: str = ""
+    error: str = ""
+
+    @classmethod
+    def from_fields(cls, fields: dict[str, Any]) -> "Outcome":
+        """From `asdict` after a passage through JSON, which has no tuples."""
+        made = cls(**fields)
+        return made if made.outputs is None else replace(made, outputs=tuple(made.outputs))
+
+
+def evaluate(
+    call: Call,
+    points: Sequence[Sequence[float]],
+    numbers: Sequence[int],
+    function: Callable[..., Any] | None = None,
+) -> list[Outcome]:
+    """The outcomes at some points, one each; more than one point only for the style `batch`.
+
+    Args:
+        call: how to call.
+        points: coordinates of each point.
+        numbers: of the points in the study.
+        function: the integrand itself where it has no name to be loaded by.
+    """
+    begin = time.perf_counter()
+
+    failure = error = ""
+    rows: Sequence[tuple[float, ...] | None] = [None] * len(points)
+    try:
+        if call.command:
+            rows = [_run(call, points[0], numbers[0])]
+        else:
+            rows = _apply(call, points, function or load(call))
+    except subprocess.TimeoutExpired:
+        failure, error = "time-out", f"no answer within {call.time_limit:g} s"
+    except _AnswerError as wrong:
+        failure, error = "answer", str(wrong)
+    except (Exception, SystemExit) as raised:
+        failure, error = "exception", _describe(raised)
+    seconds = (time.perf_counter() - begin) / len(points)
+    return [Outcome(row, seconds, failure, error[:LONGEST_ERROR]) for row in rows]
+
+
+def evaluate_each(
+    call: Call,
+    tasks: Sequence[tuple[Sequence[int], Sequence[Sequence[float]]]],
+    function: Callable[..., Any] | None = None,
+) -> list[list[Outcome]]:
+    """The outcomes of several calls, one after the other; a task is numbers and points."""
+    return [evaluate(call, points, numbers, function) for numbers, points in tasks]
+
+
+def load(call: Call) -> Callable[..., Any]:
+    """The function that `call.function` names; raises whatever loading it raises."""
+    where, _, name = call.function.rpartition(":")
+    directory = str(Path(call.directory).resolve())
+    if (directory, call.function) in _loaded:
+        return _loaded[directory, call.function]
+    if directory not in sys.path:
+        sys.path.insert(0, directory)
+    if where.endswith(".py"):
+        file = Path(directory, where)
+        spec = importlib.util.spec_from_file_location(f"_study_{file.stem}", file)
+        assert spec is not None and spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[spec.name] = module  # so that its classes can be found
+        spec.loader.exec_module(module)
+    else:
+        module = importlib.import_module(where)
+    found: Any = module
+    for part in name.split("."):
+        found = getattr(found, part)
+    if not callable(found):
+        raise TypeError(f"{call.function} is {type(found).__name__}, not a function")
+    _loaded[directory, call.function] = found
+    return found
+
+
+_loaded: dict[tuple[str, str], Callable[..., Any]] = {}
+
+
+def kill_commands() -> None:
+    """End every command that is running, with all that it started."""
+    for group in tuple(_commands):
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(group, signal.SIGKILL)
+
+
+class _AnswerError(Exception):
+    """The integrand answered with something that cannot be used."""
+
+
+def _apply(
+    call: Call, points: Sequence[Sequence[float]], function: Callable[..., Any]
+) -> list[tuple[float, ...]]:
+    if call.style == "batch":
+        import numpy as np
+
+        return _batch_rows(function(np.array(points, dtype=np.float64)), call, len(points))
+    named = dict(zip(call.names, points[0], strict=True))
+    answer = function(**named) if call.style == "keywords" else function(named)
+    return [_row(answer, call.outputs)]
+
+
+def _row(answer: Any, names: Sequence[str]) -> tuple[float, ...]:
+    """One number for each output: from a mapping, a sequence in their order, or one number."""
+    if isinstance(answer, Mapping):
+        lacking = [name for name in names if name not in answer]
+        if lacking:
+            known = ", ".join(map(str, answer)) or "nothing"
+            raise _AnswerError(f"no output {lacking[0]!r} in the answer, which has {known}")
+        values = [answer[name] for name in names]
+    elif isinstance(answer, str | bytes) or not hasattr(answer, "__len__"):
+        values = [answer]
+    elif getattr(answer, "ndim", None) == 0:
+        values = [answer[()]]
+    else:
+        values = list(answer)
+    if len(values) != len(names):
+        raise _AnswerError(f"{len(values)} values for the {len(names)} outputs {', '.join(names)}")
+    return tuple(_number(value, name) for value, name in zip(values, names, strict=True))
+
+
+def _batch_rows(answer: Any, call: Call, count: int) -> list[tuple[float, ...]]:
+    import numpy as np
+
+    if isinstance(answer, Mapping):
+        lacking = [name for name in call.outputs if name not in answer]
+        if lacking:
+            raise _AnswerError(f"no output {lacking[0]!r} in the answer")
+        answer = np.stack([np.asarray(answer[name]) for name in call.outputs], axis=-1)
+    array = np.asarray(answer)
+    wanted = (count, len(call.outputs))
+    if array.shape == (count,) and len(call.outputs) == 1:
+        array = array[:, None]
+    if array.shape != wanted:
+        raise _AnswerError(f"an answer of shape {array.shape} for a batch; return {wanted}")
+    return [_row(row.tolist(), call.outputs) for row in array]
+
+
+def _number(value: Any, name: str) -> float:
+    if getattr(value, "ndim", None) == 0:
+        value = value.item()
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise _AnswerError(f"output {name!r} is {_short(value)}, not a real number")
+    if not math.isfinite(value):
+        raise _AnswerError(f"output {name!r} is {float(value)}")
+    return float(value)
+
+
+def _run(call: Call, point: Sequence[float], number: int) -> tuple[float, ...]:
+    """Run the command on one point, in a process group of its own."""
+    named = dict(zip(call.names, point, strict=True))
+    with tempfile.TemporaryDirectory(prefix="steinquad-") as scratch:
+        files = {key: Path(scratch, key) for key in ("input", "output", "stdout", "stderr")}
+        files["input"].write_text(_input_text(call, named))
+        values = {name: repr(value) for name, value in named.items()} | {
+            "input": str(files["input"]),
+            "output": str(files["output"]),
+            "number": str(number),
+        }
+        arguments = [_filled(argument, values) for argument in call.command]
+        with (
+            files["input"].open("rb") as stdin,
+            files["stdout"].open("wb") as stdout,
+            files["stderr"].open("wb") as stderr,
+        ):
+            process = subprocess.Popen(
+                arguments,
+                stdin=stdin,
+                stdout=stdout,
+                stderr=stderr,
+                cwd=call.directory,
+                start_new_session=True,
+            )
+        _commands.add(process.pid)
+        try:
+            code = process.wait(call.time_limit)
+        finally:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)  # and what it left behind
+            process.wait()
+            _commands.discard(process.pid)
+        if code != 0:
+            said = files["stderr"].read_bytes()[-LONGEST_ERROR // 2 :].decode(errors="replace")
+            raise RuntimeError(f"the command ended with exit code {code}: {said.strip()}")
+        own_file = any("{output}" in argument for argument in call.command)
+        return _parsed(files["output" if own_file else "stdout"], call)
+
+
+def _filled(argument: str, values: Mapping[str, str]) -> str:
+    def value(match: re.Match[str]) -> str:
+        return match[0][0] if match[1] is None else values[match[1]]
+
+    return PLACEHOLDER.sub(value, argument)
+
+
+def _input_text(call: Call, named: Mapping[str, float]) -> str:
+    if call.input == "json":
+        return json.dumps(named)
+    text = io.StringIO()
+    if call.input == "csv":
+        csv.writer(text).writerows([named.keys(), map(repr, named.values())])
+    return text.getvalue()
+
+
+def _parsed(file: Path, call: Call) -> tuple[float, ...]:
+    if not file.exists():
+        raise _AnswerError("the command wrote no {output} file")
+    if file.stat().st_size > LARGEST_ANSWER:
+        raise _AnswerError(f"the command answered with {file.stat().st_size} bytes")
+    text = file.read_bytes().decode(errors="replace")
+    try:
+        if call.output == "json":
+            return _row(json.loads(text), call.outputs)
+        rows = list(csv.DictReader(io.StringIO(text)))
+        if len(rows) != 1:
+            raise _AnswerError(
+                f"the command wrote {len(rows)} rows of CSV below its header, not one"
+            )
+        row = {key: value for key, value in rows[0].items() if key in call.outputs}
+        return _row({key: float(value) for key, value in row.items()}, call.outputs)
+    except (ValueError, TypeError, RecursionError):
+        raise _AnswerError(
+            f"the command answered {_short(text)}, not {call.output.upper()}"
+        ) from None
+
+
+def _describe(error: BaseException) -> str:
+    """The exception and where it was raised, the innermost place first."""
+    trace, last = error.__traceback__, None
+    while trace is not None:
+        last, trace = trace, trace.tb_next
+    place = ""
+    if last is not None:
+        place = f" ({Path(last.tb_frame.f_code.co_filename).name}, line {last.tb_lineno})"
+    return f"{type(error).__name__}: {error}{place}"
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."

@@ -1,0 +1,193 @@
+"""Where evaluations happen: in this process, or through anybody's `concurrent.futures` executor.
+
+The pool of worker processes is in `pool`. All have the members of `Executor`, and none ever holds
+more tasks than it asked for, so a million points never wait in memory.
+"""
+
+from collections.abc import Callable
+from concurrent import futures
+from typing import Any, NamedTuple, Protocol
+
+from steinquad.errors import InputError
+from steinquad.studies.evaluation import (
+    LONGEST_ERROR,
+    Call,
+    Outcome,
+    evaluate,
+    evaluate_each,
+    load,
+)
+
+__all__ = ["Executor", "Finished", "Futures", "Here", "Task", "check_loadable", "unloadable"]
+
+QUICK, MOST_TOGETHER = 0.1, 64  # s of calls that are sent as one future, and most calls of one
+
+
+class Task(NamedTuple):
+    """Points to evaluate together, with their numbers in the study."""
+
+    numbers: tuple[int, ...]
+    points: tuple[tuple[float, ...], ...]
+
+
+Finished = list[tuple[Task, list[Outcome]]]
+
+
+class Executor(Protocol):
+    """What the driver needs of a place to run."""
+
+    def room(self) -> int:
+        """How many more tasks it takes now."""
+        ...
+
+    def submit(self, task: Task) -> None:
+        """Take one more task."""
+        ...
+
+    def finished(self, timeout: float) -> Finished:
+        """Wait up to so many seconds for outcomes, and hand them over."""
+        ...
+
+    def close(self) -> None:
+        """Drop what is unfinished and end everything that was started."""
+        ...
+
+
+def unloadable(call: Call, reason: str) -> InputError:
+    """The integrand cannot be imported."""
+    return InputError(
+        f"integrand.function is {call.function!r}, which cannot be loaded from "
+        f"{call.directory} ({reason}); give module:function or file.py:function."
+    )
+
+
+def check_loadable(call: Call, function: Callable[..., Any] | None) -> None:
+    """Refuse an integrand that cannot be imported, before any point is lost to it."""
+    if call.command or function is not None:
+        return
+    try:
+        load(call)
+    except (Exception, SystemExit) as error:
+        raise unloadable(call, f"{type(error).__name__}: {error}") from None
+
+
+class Here:
+    """One task at a time, in this process; a time limit holds for commands only."""
+
+    def __init__(self, call: Call, function: Callable[..., Any] | None = None) -> None:
+        check_loadable(call, function)
+        self.call, self.function = call, function
+        self.tasks: list[Task] = []
+
+    def room(self) -> int:
+        """See `Executor`."""
+        return 1 - len(self.tasks)
+
+    def submit(self, task: Task) -> None:
+        """See `Executor`."""
+        self.tasks.append(task)
+
+    def finished(self, timeout: float) -> Finished:
+        """See `Executor`; takes as long as the task does."""
+        del timeout
+        done: Finished = []
+        for task in self.tasks:
+            outcomes = evaluate(self.call, task.points, task.numbers, self.function)
+            done.append((task, outcomes))
+        self.tasks.clear()
+        return done
+
+    def close(self) -> None:
+        """See `Executor`."""
+
+
+class Futures:
+    """Any `concurrent.futures.Executor`: a process pool of yours, MPI, Dask, Ray, ipyparallel.
+
+    Quick calls are sent several together, slow ones each by itself.
+
+    Args:
+        call: how to call the integrand.
+        executor: an executor, which stays open afterwards, or a function that makes one, which is
+            shut down at the end and called again if the executor breaks.
+        in_flight: most futures at a time.
+        function: the integrand itself, for executors that can send it.
+    """
+
+    def __init__(
+        self,
+        call: Call,
+        executor: futures.Executor | Callable[[], futures.Executor],
+        in_flight: int,
+        function: Callable[..., Any] | None = None,
+    ) -> None:
+        check_loadable(call, function)
+        self.call, self.function, self.in_flight = call, function, in_flight
+        self.make = None if isinstance(executor, futures.Executor) else executor
+        self.executor = executor if isinstance(executor, futures.Executor) else executor()
+        self.waiting: list[Task] = []
+        self.sent: dict[futures.Future[list[list[Outcome]]], list[Task]] = {}
+        self.together = 1  # tasks of a future
+
+    def room(self) -> int:
+        """See `Executor`."""
+        free = self.in_flight - len(self.sent)
+        return max(0, free * self.together - len(self.waiting))
+
+    def submit(self, task: Task) -> None:
+        """See `Executor`; it is sent when `finished` is called."""
+        self.waiting.append(task)
+
+    def finished(self, timeout: float) -> Finished:
+        """See `Executor`."""
+        self._send()
+        ready, _ = futures.wait(self.sent, timeout, return_when=futures.FIRST_COMPLETED)
+        done: Finished = []
+        for future in ready:
+            tasks = self.sent.pop(future)
+            try:
+                answers = future.result()
+            except (Exception, futures.CancelledError) as error:
+                reason = f"{type(error).__name__}: {error}"[:LONGEST_ERROR]
+                lost = Outcome(None, 0.0, "killed", reason)
+                answers = [[lost] * len(task.numbers) for task in tasks]
+            done += zip(tasks, answers, strict=True)
+        if done:
+            seconds = sum(outcome.seconds for _, outcomes in done for outcome in outcomes)
+            each = max(seconds / len(done), QUICK / MOST_TOGETHER)
+            self.together = max(1, int(QUICK / each))
+        return done
+
+    def close(self) -> None:
+        """See `Executor`."""
+        for future in self.sent:
+            future.cancel()
+        self.sent.clear()
+        self.waiting.clear()
+        if self.make is not None:
+            self.executor.shutdown(wait=False, cancel_futures=True)
+
+    def _send(self) -> None:
+        while self.waiting and len(self.sent) < self.in_flight:
+            tasks = self.waiting[: self.together]
+            try:
+                future = self._submit(tasks)
+            except futures.BrokenExecutor as error:
+                self._mend(error)
+                future = self._submit(tasks)
+            del self.waiting[: self.together]
+            self.sent[future] = tasks
+
+    def _submit(self, tasks: list[Task]) -> "futures.Future[list[list[Outcome]]]":
+        plain = [(task.numbers, task.points) for task in tasks]
+        return self.executor.submit(evaluate_each, self.call, plain, self.function)
+
+    def _mend(self, error: BaseException) -> None:
+        """Another executor in place of one that broke."""
+        if self.make is None:
+            raise InputError(
+                f"executor broke ({type(error).__name__}: {error}); what was finished is stored. "
+                "Run again with another, or pass a function that makes one."
+            ) from None
+        self.executor.shutdown(wait=False, cancel_futures=True)
+        self.executor = self.make()

@@ -1,0 +1,142 @@
+"""A study as a TOML file: every key checked, every complaint with its line."""
+
+from pathlib import Path
+from typing import Any
+
+from steinquad.errors import InputError
+from steinquad.estimators.bayesian_quadrature import BayesianQuadrature
+from steinquad.estimators.bsn import BSN
+from steinquad.estimators.choose import Choose
+from steinquad.estimators.monte_carlo import MonteCarlo
+from steinquad.estimators.polynomial import Polynomial
+from steinquad.estimators.quasi_monte_carlo import QuasiMonteCarlo
+from steinquad.measures.base import Measure
+from steinquad.measures.product import Product
+from steinquad.studies._toml import Table, read
+from steinquad.studies.budget import TARGETS
+from steinquad.studies.integrand import FORMATS, STYLES, Command
+from steinquad.studies.laws import joint_law, law_of
+from steinquad.studies.points import KINDS
+from steinquad.studies.study import PLACES, Study
+
+__all__ = ["METHODS", "load"]
+
+METHODS = {
+    "auto": Choose,
+    "bsn": BSN,
+    "bq": BayesianQuadrature,
+    "polynomial": Polynomial,
+    "mc": MonteCarlo,
+    "qmc": QuasiMonteCarlo,
+}
+TOP = (
+    *("name", "outputs", "store", "seed", "points", "method", "on_failure"),
+    *("integrand", "inputs", "correlated", "budget", "run"),
+)
+FUNCTION = ("function", "style", "batch", "time_limit", "retries", "version")
+COMMAND = ("command", "input", "output", "time_limit", "retries", "version")
+
+
+def load(path: Path) -> Study:
+    """Read and check a study file; its paths are relative to its directory."""
+    top = read(path)
+    directory = path.parent
+    settings: dict[str, Any] = {
+        "name": top.text("name", "a text", path.stem),
+        "outputs": top.texts("outputs", "a list of names such as ['power']"),
+        "store": directory / top.text("store", "the path of a file", f"{path.stem}.sqlite"),
+        "seed": top.count("seed", 0, 0),
+        "points": top.choice("points", KINDS, "iid"),
+        "method": METHODS[top.choice("method", METHODS, "auto")](),
+        "on_failure": top.choice("on_failure", ("refuse", "ignore"), "refuse"),
+        "directory": directory,
+    }
+    if len(set(settings["outputs"])) < len(settings["outputs"]):
+        raise top.error("outputs", f"is {settings['outputs']}; give different names")
+    integrand = top.table("integrand", "a table [integrand] with a function or a command")
+    settings |= _integrand(integrand)
+    inputs = top.table("inputs", "a table [inputs.NAME] for each uncertain input")
+    settings["inputs"], settings["units"] = _inputs(inputs, top, directory)
+    settings |= _budget(top.table("budget", "a table [budget] with runs, until or both"))
+    run = top.table("run", "a table", {})
+    settings |= {
+        "where": run.choice("where", PLACES, "pool"),
+        "workers": run.count("workers", 1, None),
+        "address": run.text("address", "the address of a Dask scheduler", None),
+    }
+    run.finish(("where", "workers", "address"))
+    top.finish(TOP)
+    try:
+        return Study(**settings)
+    except InputError as error:
+        raise _placed(error, integrand, top) from None
+
+
+def _integrand(table: Table) -> dict[str, Any]:
+    if table.has("function") == table.has("command"):
+        raise table.error(None, "needs one of 'function' and 'command'; give either")
+    settings: dict[str, Any] = {}
+    if table.has("function"):
+        settings["integrand"] = table.text("function", "module:function or file.py:function")
+        settings["style"] = table.choice("style", STYLES, "keywords")
+        if settings["style"] == "batch":
+            settings["batch"] = table.count("batch", 1, 64)
+        elif table.has("batch"):
+            raise table.error("batch", 'is of no use; set style = "batch" too')
+        known = FUNCTION
+    else:
+        settings["integrand"] = Command(
+            table.texts("command", "a list of texts, the program first"),
+            table.choice("input", ("none", *FORMATS), "none"),
+            table.choice("output", FORMATS, "json"),
+        )
+        known = COMMAND
+    limit = "seconds above 0"
+    settings["time_limit"] = table.number("time_limit", limit, None, where=lambda v: v > 0)
+    settings["retries"] = table.count("retries", 0, 1)
+    settings["version"] = table.text("version", "a text", None)
+    table.finish(known)
+    return settings
+
+
+def _inputs(table: Table, top: Table, directory: Path) -> tuple[Product, dict[str, str]]:
+    """Their joint law, and the units of those that have one."""
+    laws: dict[str, Measure] = {}
+    units: dict[str, str] = {}
+    normals: dict[str, tuple[float, float]] = {}
+    for name in tuple(table.values):
+        own = table.table(name, "a table with a distribution")
+        if own.values.get("distribution") == "normal" and not {"low", "high"} & set(own.values):
+            normals[name] = (own.values.get("mean", 0.0), own.values.get("std", 1.0))
+        if own.has("unit"):
+            units[name] = own.text("unit", "a text")
+        laws[name] = law_of(own, directory)
+    if not laws or "" in laws:
+        raise table.error(None, "needs a table [inputs.NAME] for each uncertain input")
+    return joint_law(laws, normals, top.tables("correlated", "tables [[correlated]]")), units
+
+
+def _budget(table: Table) -> dict[str, Any]:
+    runs, every = table.count("runs", 2, None), table.count("every", 2, None)
+    until: dict[str, float] | None = None
+    if table.has("until"):
+        target = table.table("until", "a table such as { std = 0.01 }")
+        positive = "a number above 0"
+        given = {key: target.number(key, positive, None, where=lambda v: v > 0) for key in TARGETS}
+        target.finish(TARGETS)
+        until = {key: value for key, value in given.items() if value is not None}
+        if not until:
+            raise table.error("until", f"is empty; give {' or '.join(TARGETS)}")
+    if runs is None and until is None:
+        raise table.error(None, "needs 'runs', 'until' or both")
+    table.finish(("runs", "until", "every"))
+    return {"runs": runs, "until": until, "every": every}
+
+
+def _placed(error: InputError, integrand: Table, top: Table) -> InputError:
+    """A complaint of `Study` with the line of the key that it begins with."""
+    word, _, rest = str(error).rstrip(".").partition(" ")
+    keys = {"integrand": "function", "time_limit": "time_limit", "command": "command"}
+    if word in keys:
+        return integrand.error(keys[word], rest)
+    return top.error(word if word in TOP else None, rest if word in TOP else f"{word} {rest}")

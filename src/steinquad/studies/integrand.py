@@ -1,0 +1,153 @@
+"""What a study evaluates: a function by name or as an object, or a command."""
+
+import hashlib
+import importlib.util
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from steinquad.errors import InputError
+from steinquad.studies.evaluation import PLACEHOLDER, RESERVED, Call
+
+__all__ = ["FORMATS", "STYLES", "Command", "build_call", "version_of"]
+
+STYLES = ("keywords", "dict", "batch")
+FORMATS = ("json", "csv")
+
+
+@dataclass(frozen=True)
+class Command:
+    """A program that is run for every point; a shell is never involved.
+
+    Args:
+        arguments: the program and its arguments. In each, `{name}` is replaced by the value of
+            that input, `{input}` by a file with all inputs, `{output}` by a file to write the
+            outputs to, `{number}` by the number of the point; `{{` and `}}` are braces.
+        input: `json` or `csv` to have the inputs in the file `{input}`, or on standard input where
+            no argument names it; `none` where the arguments say everything.
+        output: `json` (an object by name, or a list in the order of the outputs) or `csv` (a
+            header and a row), read from `{output}`, or from standard output.
+    """
+
+    arguments: Sequence[str]
+    input: str = "none"
+    output: str = "json"
+
+
+def build_call(
+    integrand: Any,
+    names: Sequence[str],
+    outputs: Sequence[str],
+    *,
+    style: str,
+    time_limit: float | None,
+    directory: Path,
+) -> tuple[Call, Callable[..., Any] | None]:
+    """How to call, and the function itself where it was given as an object."""
+    place = str(directory.resolve())
+    if isinstance(integrand, Command):
+        arguments = _checked(integrand, names)
+        call = Call(
+            names,
+            outputs,
+            command=arguments,
+            input=integrand.input,
+            output=integrand.output,
+            time_limit=time_limit,
+            directory=place,
+        )
+        return call, None
+    if style not in STYLES:
+        raise InputError(f"style is {style!r}; choose one of {', '.join(STYLES)}.")
+    if isinstance(integrand, str):
+        where, colon, name = integrand.rpartition(":")
+        if not (where and colon and all(part.isidentifier() for part in name.split("."))):
+            raise InputError(
+                f"integrand is {integrand!r}; give module:function or file.py:function."
+            )
+        function, reference = None, integrand
+    elif callable(integrand):
+        function, reference = integrand, _reference(integrand)
+    else:
+        raise InputError(
+            f"integrand is a {type(integrand).__name__}; pass a function, 'module:function', or "
+            "sq.Command([...])."
+        )
+    call = Call(names, outputs, reference, style, time_limit=time_limit, directory=place)
+    return call, function
+
+
+def version_of(call: Call) -> str:
+    """A word that changes with the file that the integrand is in, empty where there is none."""
+    file: Path | None = None
+    if call.command:
+        file = Path(call.directory, call.command[0])
+    elif call.function:
+        where = call.function.rpartition(":")[0]
+        if where.endswith(".py"):
+            file = Path(call.directory, where)
+        else:
+            module = sys.modules.get(where)
+            found = getattr(module, "__file__", None) or _found(where, call.directory)
+            file = None if found is None else Path(found)
+    if file is None or not file.is_file():
+        return ""
+    return hashlib.sha256(file.read_bytes()).hexdigest()[:12]
+
+
+def _found(module: str, directory: str) -> str | None:
+    path = Path(directory, *module.split("."))
+    for file in (path.with_suffix(".py"), path / "__init__.py"):
+        if file.is_file():
+            return str(file)
+    try:
+        spec = importlib.util.find_spec(module)
+    except (ImportError, ValueError):
+        return None
+    return None if spec is None else spec.origin
+
+
+def _reference(function: Callable[..., Any]) -> str:
+    """The name by which a worker can import a function, empty if there is none."""
+    module = getattr(function, "__module__", None)
+    name = getattr(function, "__qualname__", "<")
+    if "<" in name or module is None:
+        return ""
+    found: Any = sys.modules.get(module)
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    if found is not function:
+        return ""
+    if module != "__main__":
+        return f"{module}:{name}"
+    file = getattr(sys.modules["__main__"], "__file__", None)
+    return "" if file is None else f"{Path(file).resolve()}:{name}"
+
+
+def _checked(command: Command, names: Sequence[str]) -> tuple[str, ...]:
+    arguments = command.arguments
+    listed = isinstance(arguments, list | tuple) and len(arguments) > 0
+    if not listed or not all(isinstance(a, str) and "\x00" not in a for a in arguments):
+        raise InputError(f"command is {arguments!r}; give a list of texts, the program first.")
+    for key, value, known in (
+        ("input", command.input, ("none", *FORMATS)),
+        ("output", command.output, FORMATS),
+    ):
+        if value not in known:
+            raise InputError(f"{key} is {value!r}; choose one of {', '.join(known)}.")
+    for name in names:
+        if name in RESERVED:
+            raise InputError(f"inputs has {name!r}, which means something else in a command.")
+    for argument in arguments:
+        for match in PLACEHOLDER.finditer(argument):
+            if match[1] is not None and match[1] not in (*names, *RESERVED):
+                known = ", ".join((*names, *RESERVED))
+                raise InputError(
+                    f"command has the placeholder {{{match[1]}}}; known are {known}, and {{{{ "
+                    "for a brace."
+                )
+    if command.input == "none" and any("{input}" in argument for argument in arguments):
+        raise InputError("command has {input} but input is 'none'; say json or csv.")
+    return tuple(arguments)

@@ -1,0 +1,100 @@
+"""The points of a study, by number: point i depends on the seed and on i only.
+
+So a study can be stopped, resumed and extended, and its points are the same as if it had not been.
+"""
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Protocol
+
+import numpy as np
+
+from steinquad._types import Array
+from steinquad.designs._laws import from_uniform
+from steinquad.designs.sobol import Scrambled
+from steinquad.errors import InputError
+from steinquad.measures.base import Measure
+
+__all__ = ["BLOCK", "KINDS", "REPLICATES", "Points", "replicate_order"]
+
+BLOCK = 256  # points that are drawn together
+REPLICATES = 16  # independent scramblings; point i belongs to number i % REPLICATES
+
+
+class Points:
+    """Numbered points of a measure.
+
+    Args:
+        measure: what they are drawn from.
+        kind: `iid` for independent draws, or `sobol` for scrambled Sobol points.
+        seed: of all of them.
+
+    >>> import scipy.stats
+    >>> from steinquad.measures import as_measure
+    >>> points = Points(as_measure(scipy.stats.norm()), "iid", seed=0)
+    >>> points[1000] == points[1000]
+    True
+    """
+
+    def __init__(self, measure: Measure, kind: str, *, seed: int) -> None:
+        if kind not in KINDS:
+            raise InputError(f"points is {kind!r}; choose one of {', '.join(KINDS)}.")
+        self.measure, self.kind, self.seed = measure, kind, seed
+        self._block = lru_cache(maxsize=8)(KINDS[kind](measure, seed).block)
+
+    def __getitem__(self, number: int) -> tuple[float, ...]:
+        """The coordinates of a point."""
+        return tuple(self._block(number // BLOCK)[number % BLOCK].tolist())
+
+
+def replicate_order(numbers: np.ndarray) -> np.ndarray:
+    """The order that puts the points of each replicate together, by number in it."""
+    return np.lexsort((numbers, numbers % REPLICATES))
+
+
+class _Blocks(Protocol):
+    """Points by blocks of BLOCK."""
+
+    def block(self, i: int) -> Array: ...
+
+
+class _Independent:
+    def __init__(self, measure: Measure, seed: int) -> None:
+        if "sample" not in measure.provides:
+            raise InputError(
+                f"measure {type(measure).__name__} has no sampler, which a study needs; draw from "
+                "a distribution that has one."
+            )
+        self.measure, self.seed = measure, seed
+
+    def block(self, i: int) -> Array:
+        own = np.random.SeedSequence([self.seed, i]).generate_state(1, np.uint64)[0]
+        return self.measure.sample(BLOCK, seed=int(own >> 1))  # 63 bits, which all samplers take
+
+
+class _Sobol:
+    """Remembers where in its sequences it is: mostly the next block is wanted."""
+
+    def __init__(self, measure: Measure, seed: int) -> None:
+        self.measure, self.seed = measure, seed
+        self._restart()
+
+    def block(self, i: int) -> Array:
+        if i < self.at:
+            self._restart()
+        each = BLOCK // REPLICATES
+        parts: list[Array] = []
+        while self.at <= i:  # SciPy cannot skip points of so many bits
+            parts = [sequence.next(each) for sequence in self.sequences]
+            self.at += 1
+        uniform = np.stack(parts, axis=1).reshape(BLOCK, self.measure.dim)  # replicates in turn
+        return from_uniform(self.measure, uniform)
+
+    def _restart(self) -> None:
+        children = np.random.SeedSequence(self.seed).spawn(REPLICATES)
+        self.sequences = [Scrambled(self.measure.dim, child) for child in children]
+        self.at = 0
+
+
+# An adaptive choice, with recorded probabilities, would be another entry.
+KINDS: dict[str, Callable[[Measure, int], _Blocks]] = {"iid": _Independent, "sobol": _Sobol}

@@ -1,0 +1,367 @@
+"""A study: an expensive integrand under uncertain inputs, over days and losing nothing."""
+
+import json
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from concurrent import futures
+from contextlib import contextmanager
+from dataclasses import KW_ONLY, dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from steinquad._types import Progress
+from steinquad.errors import InputError
+from steinquad.estimate import Estimate, Status
+from steinquad.estimators.base import Method
+from steinquad.measures import Measure, as_measure
+from steinquad.studies.answer import answer, gather
+from steinquad.studies.budget import Budget
+from steinquad.studies.driver import Rules, evaluate_all
+from steinquad.studies.evaluation import Call
+from steinquad.studies.executors import Executor, Futures, Here
+from steinquad.studies.integrand import build_call, version_of
+from steinquad.studies.points import Points
+from steinquad.studies.pool import Pool
+from steinquad.studies.store import Counts, Store
+
+__all__ = ["PLACES", "Snapshot", "Study"]
+
+PLACES = ("pool", "here", "dask")
+AnyExecutor = futures.Executor | Callable[[], futures.Executor]
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """How far a run is, for those who watch.
+
+    Attributes:
+        done: evaluations that are done, of earlier runs too.
+        failed: those that failed for good.
+        goal: evaluations before the next look at the estimate.
+        estimate: the last answer, as `Estimate.to_dict` gives it, or None before the first.
+    """
+
+    done: int
+    failed: int
+    goal: int
+    estimate: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """Evaluate an integrand at numbered points, store every result, and estimate its mean.
+
+    Args:
+        integrand: a function, `"module:function"`, `"file.py:function"`, or a `Command`. A
+            function takes the inputs by name and answers with a number, a sequence or a mapping.
+        inputs: their joint law, e.g. `sq.Product({"load": dist.Normal(1, 0.1), ...})`.
+        store: path of the SQLite file that holds the evaluations; run again to go on with it.
+        runs: most evaluations; None for as many as `until` takes.
+        outputs: their names.
+        until: stop earlier, at `{"std": ...}` or `{"relative_std": ...}` of every output.
+        every: evaluations between two looks at the estimate; see `Budget`.
+        points: `iid`, or `sobol` for randomized quasi-Monte Carlo points.
+        seed: of points and method; point i depends on it and on i only.
+        method: how to estimate, by default `Choose()`.
+        style: how a function is called: `keywords`, `dict` or `batch`, an array (n, d).
+        batch: points in a call of the style `batch`.
+        time_limit: seconds for a call; for functions only in the pool.
+        retries: how often a point that failed is tried again.
+        on_failure: `refuse` an estimate if more than 1 % failed, or `ignore` those points.
+        where: `pool` of worker processes, `here` in this process, or `dask` (extra `dask`).
+        workers: how many processes; by default one a core.
+        address: of a Dask scheduler; by default a cluster on this machine.
+        version: of the integrand, stored with every evaluation; by default a hash of its file.
+        directory: where modules, files and commands are looked for; by default the current one.
+        name: of the study, for people.
+        units: of inputs by name, for people.
+    """
+
+    integrand: Any
+    inputs: Any
+    store: str | Path
+    runs: int | None = None
+    _: KW_ONLY
+    outputs: Sequence[str] = ("f",)
+    until: Mapping[str, float] | None = None
+    every: int | None = None
+    points: Literal["iid", "sobol"] | str = "iid"
+    seed: int = 0
+    method: Method | None = None
+    style: Literal["keywords", "dict", "batch"] | str = "keywords"
+    batch: int = 64
+    time_limit: float | None = None
+    retries: int = 1
+    on_failure: Literal["refuse", "ignore"] | str = "refuse"
+    where: Literal["pool", "here", "dask"] | str = "pool"
+    workers: int | None = None
+    address: str | None = None
+    version: str | None = None
+    directory: str | Path = "."
+    name: str = "study"
+    units: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        _check_outputs(self.outputs)
+        _check_choice("on_failure", self.on_failure, ("refuse", "ignore"))
+        _check_choice("where", self.where, PLACES)
+        _check_count("seed", self.seed, 0)
+        _check_count("batch", self.batch, 1)
+        _check_count("retries", self.retries, 0)
+        _check_count("workers", 1 if self.workers is None else self.workers, 1)
+        limit = self.time_limit
+        if limit is not None and (isinstance(limit, bool | str) or not 0 < limit < np.inf):
+            raise InputError(f"time_limit is {limit!r}; give seconds above 0, or None.")
+        assert self.budget and self.numbered and self.call  # all are checked as they are made
+        if self.where != "pool" and limit is not None and not self.call.command:
+            raise InputError(
+                f"time_limit is {limit:g} but where is {self.where!r}, where a function cannot be "
+                "ended; leave it out, or use where='pool'."
+            )
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Study":
+        """The study of a TOML file; see docs/studies.md for its keys."""
+        from steinquad.studies.file import load  # which makes studies of this class
+
+        return load(Path(path))
+
+    @cached_property
+    def budget(self) -> Budget:
+        """How far it goes."""
+        return Budget(self.runs, self.until, self.every)
+
+    @cached_property
+    def measure(self) -> Measure:
+        """The law of the inputs."""
+        return as_measure(self.inputs)
+
+    @cached_property
+    def numbered(self) -> Points:
+        """Its points by number."""
+        return Points(self.measure, self.points, seed=int(self.seed))
+
+    @property
+    def call(self) -> Call:
+        """How the integrand is called."""
+        return self._integrand[0]
+
+    @cached_property
+    def evaluations(self) -> Store:
+        """What has been stored so far."""
+        about = {
+            "inputs": json.dumps(self.measure.names),
+            "outputs": json.dumps(list(self.outputs)),
+            "points": self.points,
+            "seed": str(int(self.seed)),
+            "first point": json.dumps(self.numbered[0]),  # other laws have other points
+        }
+        return Store(Path(self.store), about)
+
+    def run(
+        self,
+        *,
+        executor: AnyExecutor | None = None,
+        retry_failed: bool = False,
+        watch: Callable[[Snapshot], None] | None = None,
+        progress: Progress | None = None,
+    ) -> Estimate:
+        """Evaluate what is missing, and estimate; what is stored is never done again.
+
+        Args:
+            executor: any `concurrent.futures.Executor` in place of `where`, or a function that
+                makes one, which is called again if the executor breaks.
+            retry_failed: give points that failed for good all their attempts again.
+            watch: called with a `Snapshot` whenever something has finished.
+            progress: called with (step, total, loss) while a method is trained.
+        """
+        store = self.evaluations
+        rules = Rules(
+            self.batch if self.call.style == "batch" else 1, self.retries + 1, self._version
+        )
+        with store.writing(), _closing(self._executor(executor)) as place:
+            if retry_failed:
+                store.forget_attempts()
+            record: Mapping[str, Any] | None = None
+            estimate: Estimate | None = None
+            n: int | None = None
+            for n in self.budget.looks(self.points):
+                self._evaluate(n, place, rules, watch, record)
+                record, estimate = self._look(n, progress)
+                if watch is not None:
+                    counts = store.counts()
+                    watch(Snapshot(counts.done, counts.failed, n, record))
+                if self.budget.reached(record):
+                    break
+            assert record is not None
+            answer = self.estimate(progress=progress, n=n) if estimate is None else estimate
+            if self.until is None or self.budget.reached(record):
+                return answer
+            return _short_of_target(answer)
+
+    def estimate(self, *, n: int | None = None, progress: Progress | None = None) -> Estimate:
+        """The answer from what is stored: the longest beginning in which nothing is missing.
+
+        Args:
+            n: use the first so many points only.
+            progress: called with (step, total, loss) while a method is trained.
+        """
+        store = self.evaluations
+        data = gather(store, n, self.measure.dim, len(self.outputs))
+        return answer(
+            data,
+            self.measure,
+            kind=self.points,
+            method=self.method,
+            seed=int(self.seed),
+            ignore_failures=self.on_failure == "ignore",
+            versions=store.versions(),
+            progress=progress,
+        )
+
+    def status(self) -> Counts:
+        """How many evaluations are done and failed, and how long they took."""
+        return self.evaluations.counts() if self.evaluations.exists else Counts(0, 0, 0.0)
+
+    def to_dataframe(self) -> Any:
+        """A pandas data frame, a row an evaluation."""
+        try:
+            import pandas as pd
+        except ImportError:
+            raise InputError(
+                "to_dataframe needs pandas, which is not installed; pip install pandas, or write "
+                "a file with steinquad export."
+            ) from None
+        return pd.DataFrame(list(self.records()), columns=pd.Index(self.columns))
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of what `records` gives; a name that comes twice has a suffix."""
+        fixed = ["number", "status", "seconds", "attempt", "failure", "error", "version"]
+        columns: list[str] = []
+        for name in (*fixed[:2], *self.measure.names, *self.outputs, *fixed[2:]):
+            columns.append(name if name not in columns else f"{name}_{len(columns)}")
+        return columns
+
+    def records(self) -> Any:
+        """Every stored evaluation as a list in the order of `columns`, one at a time."""
+        blank = [None] * len(self.outputs)
+        for row in self.evaluations.rows():
+            outputs = blank if row.outputs is None else row.outputs
+            head = (row.number, row.status, *row.input, *outputs)
+            yield [*head, row.seconds, row.attempt, row.failure, row.error, row.version]
+
+    @cached_property
+    def _integrand(self) -> tuple[Call, Callable[..., Any] | None]:
+        return build_call(
+            self.integrand,
+            self.measure.names,
+            tuple(self.outputs),
+            style=self.style,
+            time_limit=self.time_limit,
+            directory=Path(self.directory),
+        )
+
+    @property
+    def _version(self) -> str:
+        return version_of(self.call) if self.version is None else self.version
+
+    def _executor(self, given: AnyExecutor | None) -> Executor:
+        call, function = self._integrand
+        workers = self.workers or _cores()
+        if given is not None:
+            if call.time_limit is not None and not call.command:
+                raise InputError("time_limit of a function needs where='pool'; leave it out.")
+            if not isinstance(given, futures.Executor) and not callable(given):
+                raise InputError(
+                    f"executor is a {type(given).__name__}; pass a concurrent.futures.Executor, "
+                    "or a function that makes one."
+                )
+            return Futures(call, given, 2 * workers, function)
+        if self.where == "here":
+            return Here(call, function)
+        if self.where == "dask":
+            from steinquad.studies.dask import dask_executor
+
+            return dask_executor(call, function, workers=self.workers, address=self.address)
+        if not (call.function or call.command):
+            raise InputError(
+                f"integrand {function!r} has no name that a worker process could import it by; "
+                "define it with def in a file, or use where='here'."
+            )
+        return Pool(call, workers)
+
+    def _evaluate(
+        self,
+        n: int,
+        place: Executor,
+        rules: Rules,
+        watch: Callable[[Snapshot], None] | None,
+        record: Mapping[str, Any] | None,
+    ) -> None:
+        before = self.evaluations.counts()
+
+        def report(done: int, failed: int) -> None:
+            if watch is not None:
+                watch(Snapshot(before.done + done, before.failed + failed, n, record))
+
+        report(0, 0)
+        evaluate_all(self.evaluations, self.numbered, n, place, rules, report)
+
+    def _look(
+        self, n: int, progress: Progress | None
+    ) -> tuple[Mapping[str, Any], Estimate | None]:
+        """The answer from the first n points, computed once and kept."""
+        data = gather(self.evaluations, n, self.measure.dim, len(self.outputs))
+        method = "default" if self.method is None else repr(self.method)
+        settings = json.dumps([method, int(self.seed), data.failed, self.on_failure])
+        for kept_n, kept_settings, record in self.evaluations.estimates():
+            if (kept_n, kept_settings) == (n, settings):
+                return record, None
+        estimate = self.estimate(n=n, progress=progress)
+        record = estimate.to_dict()
+        self.evaluations.keep_estimate(n, settings, record)
+        return record, estimate
+
+
+def _short_of_target(estimate: Estimate) -> Estimate:
+    if estimate.status.code in ("suspect", "not_finite"):
+        return estimate
+    message = f"the std is above the target after {estimate.n} points; allow more runs"
+    return estimate.with_status(Status("max_n", message))
+
+
+@contextmanager
+def _closing(executor: Executor) -> Any:
+    try:
+        yield executor
+    finally:
+        executor.close()
+
+
+def _cores() -> int:
+    if sys.platform == "linux":
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _check_outputs(outputs: Any) -> None:
+    listed = isinstance(outputs, list | tuple) and len(outputs) > 0
+    if not listed or not all(isinstance(name, str) and name for name in outputs):
+        raise InputError(f"outputs is {outputs!r}; give a list of at least one name.")
+    if len(set(outputs)) < len(outputs):
+        raise InputError(f"outputs is {outputs!r}; give different names.")
+
+
+def _check_choice(name: str, value: Any, known: Sequence[str]) -> None:
+    if value not in known:
+        raise InputError(f"{name} is {value!r}; choose one of {', '.join(known)}.")
+
+
+def _check_count(name: str, value: Any, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise InputError(f"{name} is {value!r}; give an integer of at least {least}.")

@@ -1,0 +1,167 @@
+"""The commands on a study: init, run, status, estimate, export; mistakes are one line and 2."""
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from steinquad.cli.main import main
+from steinquad.studies import Study
+
+STUDY = """\
+name = "<b>beam</b> $(id)"
+outputs = ["y<i>", "z"]
+method = "mc"
+
+[integrand]
+function = "f.py:f"
+retries = 0
+
+[inputs.a]
+distribution = "normal"
+mean = 0.0
+std = 1.0
+
+[budget]
+runs = 30
+
+[run]
+where = "here"
+"""
+FUNCTION = "def f(a):\n    return [a * a, a]\n"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    (tmp_path / "s.toml").write_text(STUDY)
+    (tmp_path / "f.py").write_text(FUNCTION)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(monkeypatch, capsys, *arguments):
+    monkeypatch.setattr(sys, "argv", ["steinquad", *map(str, arguments)])
+    with pytest.raises(SystemExit) as stop:
+        main()
+    return stop.value.code, capsys.readouterr()
+
+
+def test_from_the_beginning_to_the_end(folder, monkeypatch, capsys):
+    code, out = run(monkeypatch, capsys, "status", "s.toml")
+    assert code == 0 and "<b>beam</b> $(id): 0 of 30 evaluations done, 0 failed" in out.out
+    code, out = run(monkeypatch, capsys, "run", "s.toml")
+    assert code == 0 and "E[y<i>] = " in out.out and "E[z] = " in out.out
+    code, out = run(monkeypatch, capsys, "status", "s.toml")
+    assert code == 0 and "30 of 30 evaluations done" in out.out
+    assert "last estimate, from 30 points" in out.out
+    code, shown = run(monkeypatch, capsys, "estimate", "s.toml", "--json")
+    record = json.loads(shown.out)
+    assert code == 0 and record["outputs"] == ["y<i>", "z"] and record["n"] == 30
+    code, out = run(monkeypatch, capsys, "run", "s.toml", "--json")
+    assert code == 0 and json.loads(out.out) == record
+    code, out = run(monkeypatch, capsys, "status", "s.toml", "--json")
+    status = json.loads(out.out)
+    assert (status["done"], status["failed"]) == (30, 0)
+    assert status["estimate"]["mean"] == record["mean"]
+
+
+def test_export_has_every_row(folder, monkeypatch, capsys):
+    assert run(monkeypatch, capsys, "run", "s.toml")[0] == 0
+    assert run(monkeypatch, capsys, "export", "s.toml", "out.csv")[0] == 0
+    assert run(monkeypatch, capsys, "export", "s.toml", "out.json")[0] == 0
+    with open("out.csv", newline="") as file:
+        table = list(csv.DictReader(file))
+    with open("out.json") as file:
+        objects = json.load(file)
+    study = Study.load(folder / "s.toml")
+    want = [study.numbered[i][0] for i in range(30)]
+    assert [row["a"] for row in objects] == want == [float(row["a"]) for row in table]
+    assert [row["y<i>"] for row in objects] == [a * a for a in want]
+    code, _ = run(monkeypatch, capsys, "export", "s.toml", "bad.json", "--failed")
+    assert code == 0 and json.loads((folder / "bad.json").read_text()) == []
+    assert not list(folder.glob("*.part"))
+
+
+def test_failures_are_shown_and_can_be_tried_again(folder, monkeypatch, capsys):
+    (folder / "f.py").write_text("def f(a):\n    return [a, a] if a < 1 else [float('nan'), a]\n")
+    code, out = run(monkeypatch, capsys, "run", "s.toml")
+    assert code == 2 and "of 30 evaluations failed" in out.err and out.err.count("\n") == 1
+    code, out = run(monkeypatch, capsys, "status", "s.toml")
+    assert code == 0 and "by answer" in out.out
+    code, out = run(monkeypatch, capsys, "export", "s.toml", "bad.csv", "--failed")
+    assert code == 0 and "'y<i>' is nan" in (folder / "bad.csv").read_text()
+    monkeypatch.setattr("steinquad.studies.evaluation._loaded", {})  # as in another process
+    (folder / "f.py").write_text(FUNCTION)
+    code, out = run(monkeypatch, capsys, "run", "s.toml", "--retry-failed")
+    assert code == 0 and "suspect: the evaluations are by 2 versions" in out.out
+
+
+def test_init_writes_a_study_that_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    code, out = run(monkeypatch, capsys, "init", "new")
+    assert code == 0 and "steinquad run new/study.toml" in out.out
+    text = (tmp_path / "new" / "study.toml").read_text().replace("runs = 200", "runs = 40")
+    (tmp_path / "new" / "study.toml").write_text('method = "mc"\n' + text)
+    code, out = run(monkeypatch, capsys, "run", "new/study.toml")
+    assert code == 0 and "E[deflection] = 0.00" in out.out and "E[stress] = 2" in out.out
+    code, out = run(monkeypatch, capsys, "init", "new")
+    assert code == 2 and "already; give another" in out.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["run", "no.toml"], "no.toml cannot be read"),
+        (["status", "no.toml"], "no.toml cannot be read"),
+        (["run", "broken.toml"], "broken.toml, line 2: not TOML"),
+        (["run", "unknown.toml"], "unknown.toml, line 1: colour is not a key"),
+        (["estimate", "s.toml"], "s.sqlite does not exist; run the study first"),
+        (["export", "s.toml", "out.csv"], "does not exist; run the study first"),
+        (["export", "s.toml", "out.xlsx"], "give a .csv or .json"),
+        (["export", "s.toml", "nowhere/out.csv"], "give a .csv or .json"),
+        (["run", "lost.toml"], "cannot be loaded"),
+        (["run", "damaged.toml"], "not an SQLite file"),
+        (["status", "damaged.toml"], "not an SQLite file"),
+        (["init", "s.toml"], "cannot be written"),
+    ],
+)
+def test_mistakes_are_one_line_and_exit_2(folder, monkeypatch, capsys, arguments, message):
+    (folder / "broken.toml").write_text("a = 1\nb = \n")
+    (folder / "unknown.toml").write_text('colour = "red"\n' + STUDY)
+    (folder / "lost.toml").write_text(STUDY.replace("f.py:f", "f.py:g"))
+    (folder / "damaged.toml").write_text(STUDY)
+    (folder / "damaged.sqlite").write_text(
+        "not a database, but long enough to look like one\n" * 9
+    )
+    code, out = run(monkeypatch, capsys, *arguments)
+    assert code == 2 and message in out.err
+    assert out.err.count("\n") == 1 and "Traceback" not in out.err
+    assert not (folder / "out.csv").exists()
+
+
+def test_ctrl_c_keeps_everything_and_says_so(folder):
+    (folder / "f.py").write_text(
+        "import time\n\ndef f(a):\n    time.sleep(0.05)\n    return a, a\n"
+    )
+    text = STUDY.replace('"here"', '"pool"\nworkers = 2').replace("runs = 30", "runs = 2000")
+    (folder / "s.toml").write_text(text)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "steinquad", "run", "s.toml"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ,
+    )
+    study, deadline = Study.load(folder / "s.toml"), time.monotonic() + 120
+    while not (folder / "s.sqlite").exists() or study.status().done < 5:
+        assert time.monotonic() < deadline and process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130 and "Traceback" not in err
+    assert f"Stopped with {study.status().done} evaluations stored; run again" in err

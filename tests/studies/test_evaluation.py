@@ -1,0 +1,178 @@
+"""One call: every good answer is understood, every bad one is a failure with a reason."""
+
+import json
+import os
+import sys
+import time
+from dataclasses import replace
+
+import pytest
+from small_study import HERE
+
+from steinquad.studies.evaluation import Call, evaluate, load
+
+CALL = Call(("a", "b"), ("f",), directory=str(HERE))
+GOOD, BAD = (0.5, 0.25), (1.5, 0.25)  # the hostile ones misbehave where a > 1
+
+
+def outcome(function, point=GOOD, **changes):
+    call = replace(CALL, function=f"integrands.py:{function}", **changes)
+    (found,) = evaluate(call, [point], [7])
+    return found
+
+
+@pytest.mark.parametrize(
+    ("function", "style"), [("smooth", "keywords"), ("mapping", "dict"), ("batch", "batch")]
+)
+def test_styles_agree(function, style):
+    assert outcome(function, style=style).outputs == (0.5,)
+
+
+def test_outputs_come_by_name_or_in_order():
+    assert outcome("two", outputs=("z", "y")).outputs == (0.25, 0.5)
+    assert outcome("wrong_shape", BAD, outputs=("z", "y")).outputs == (1.5, 0.25)
+
+
+def test_a_batch_has_an_outcome_for_each_point():
+    call = replace(CALL, function="integrands.py:batch", style="batch")
+    assert [o.outputs for o in evaluate(call, [GOOD, BAD], [0, 1])] == [(0.5,), (2.5,)]
+    wrong = evaluate(replace(call, outputs=("y", "z")), [GOOD, BAD], [0, 1])
+    assert [o.failure for o in wrong] == ["answer"] * 2 and "return (2, 2)" in wrong[0].error
+
+
+@pytest.mark.parametrize(
+    ("function", "failure", "words"),
+    [
+        ("raises", "exception", "RuntimeError: diverged at False"),
+        ("exits", "exception", "SystemExit: 3"),
+        ("wrong_shape", "answer", "2 values for the 1 outputs f"),
+        ("text", "answer", "'12', not a real number"),
+        ("complex_number", "answer", "(1.5+0.25j), not a real number"),
+        ("nan", "answer", "'f' is nan"),
+        ("infinite", "answer", "'f' is inf"),
+        ("nothing", "answer", "None, not a real number"),
+        ("boolean", "answer", "True, not a real number"),
+        ("lacking", "answer", "no output 'f' in the answer, which has other"),
+    ],
+)
+def test_a_bad_answer_is_a_failure(function, failure, words):
+    assert outcome(function).outputs == (0.5,)
+    found = outcome(function, BAD)
+    assert found.outputs is None and found.failure == failure and words in found.error
+
+
+def test_error_texts_are_short_and_say_where():
+    def long(a, b):
+        raise ValueError("x" * 10_000)
+
+    (found,) = evaluate(CALL, [GOOD], [0], long)
+    assert len(found.error) == 2000
+    assert "integrands.py, line" in outcome("raises", BAD).error
+
+
+@pytest.mark.parametrize("name", ["integrands.py:missing", "integrands.py:not_a_function"])
+def test_what_is_not_a_function_cannot_be_loaded(name):
+    with pytest.raises((AttributeError, TypeError)):
+        load(replace(CALL, function=name))
+
+
+def test_a_call_survives_json():
+    call = replace(CALL, command=("x", "{a}"), time_limit=1.5, names=("<b>", "$(rm)"))
+    again = Call.from_json(call.to_json())
+    assert list(again.names) == ["<b>", "$(rm)"] and list(again.command) == ["x", "{a}"]
+
+
+# -- commands ----------------------------------------------------------------------------------
+
+
+def command(code, *arguments, **changes):
+    """The outcome of a Python program with arguments."""
+    line = (sys.executable, "-S", "-c", code.replace("{", "{{").replace("}", "}}"), *arguments)
+    (found,) = evaluate(replace(CALL, command=line, **changes), [GOOD], [7])
+    return found
+
+
+PRINT = "import sys; print(float(sys.argv[1]) ** 2 + float(sys.argv[2]))"
+
+
+def test_arguments_are_filled_in():
+    assert command(PRINT, "{a}", "{b}").outputs == (0.5,)
+    show = "import sys, json; print(json.dumps(sys.argv[2:] == ['{7}', 'a=0.5']) and 4)"
+    assert command(show, "", "{{{number}}}", "a={a}").outputs == (4.0,)
+
+
+@pytest.mark.parametrize("form", ["json", "csv"])
+def test_files_and_streams(form):
+    read = {"json": "d = json.load(s)", "csv": "d = list(csv.DictReader(s))[0]"}[form]
+    write = {
+        "json": "json.dump({'f': float(d['a']) + float(d['b'])}, t)",
+        "csv": "t.write('x,f\\n9,' + str(float(d['a']) + float(d['b'])) + '\\n')",
+    }[form]
+    head = "import sys, json, csv\n"
+    files = f"{head}s, t = open(sys.argv[1]), open(sys.argv[2], 'w')\n{read}\n{write}\n"
+    streams = f"{head}s, t = sys.stdin, sys.stdout\n{read}\n{write}\n"
+    both = {"input": form, "output": form}
+    assert command(files, "{input}", "{output}", **both).outputs == (0.75,)
+    assert command(streams, **both).outputs == (0.75,)
+
+
+@pytest.mark.parametrize(
+    ("code", "failure", "words"),
+    [
+        ("import sys; sys.exit('no licence')", "exception", "exit code 1: no licence"),
+        ("print('text')", "answer", "'text\\n', not JSON"),
+        ("print('NaN')", "answer", "'f' is nan"),
+        ("print('[1, 2]')", "answer", "2 values for the 1 outputs"),
+        ("print('[' * 100000)", "answer", "not JSON"),
+        ("pass", "answer", "'', not JSON"),
+        ("print('x' * 20_000_000)", "answer", "20000001 bytes"),
+        ("import os; os.kill(os.getpid(), 9)", "exception", "exit code -9"),
+    ],
+)
+def test_a_command_that_misbehaves(code, failure, words):
+    found = command(code)
+    assert found.outputs is None and found.failure == failure and words in found.error
+
+
+def test_a_command_that_does_not_exist():
+    (found,) = evaluate(replace(CALL, command=("./no-such-program",)), [GOOD], [0])
+    assert found.failure == "exception" and "FileNotFoundError" in found.error
+
+
+def test_a_command_is_ended_with_all_it_started(tmp_path):
+    code = (
+        "import subprocess, sys, time, pathlib\n"
+        "p = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])\n"
+        "pathlib.Path(sys.argv[1]).write_text(str(p.pid))\n"
+        "time.sleep(60)\n"
+    )
+    begin = time.monotonic()
+    found = command(code, str(tmp_path / "pid"), time_limit=3.0)
+    assert found.failure == "time-out" and time.monotonic() - begin < 30
+    child = int((tmp_path / "pid").read_text())
+    deadline = time.monotonic() + 10
+    while alive(child):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def alive(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+@pytest.mark.parametrize("name", ["$(touch owned)", "; touch owned", "<b>", "a b", "`id`"])
+def test_no_shell_is_ever_involved(name, tmp_path):
+    call = Call(
+        (name,),
+        ("f",),
+        command=(sys.executable, "-S", "-c", PRINT, "{" + name + "}", "0", name, "| touch owned"),
+        input="json",
+        directory=str(tmp_path),
+    )
+    (found,) = evaluate(call, [(3.0,)], [0])
+    assert found.outputs == (9.0,) and os.listdir(tmp_path) == []
+    assert json.loads(json.dumps(found.outputs)) == [9.0]

@@ -1,0 +1,323 @@
+"""The study file: every law, and every mistake answered with file, line and key."""
+
+from importlib.resources import files
+
+import numpy as np
+import pytest
+import scipy.stats as st
+
+import steinquad as sq
+from steinquad.studies.laws import LAWS
+
+GOOD = """\
+name = "beam"
+outputs = ["y"]
+
+[integrand]
+function = "m:f"
+
+[inputs.a]
+distribution = "normal"
+mean = 1.0
+std = 2.0
+unit = "m"
+
+[budget]
+runs = 20
+"""  # lines 1 to 14
+
+
+@pytest.fixture
+def load(tmp_path):
+    def load(text):
+        path = tmp_path / "s.toml"
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return sq.Study.load(path)
+
+    return load
+
+
+def changed(old, new):
+    assert old in GOOD
+    return GOOD.replace(old, new)
+
+
+def test_defaults(load, tmp_path):
+    study = load(GOOD)
+    assert study.name == "beam" and study.measure.names == ("a",) and study.runs == 20
+    assert study.units == {"a": "m"}
+    assert study.store == tmp_path / "s.sqlite" and study.where == "pool"
+    assert isinstance(study.method, sq.Choose)
+
+
+def test_the_example_loads_as_it_is_and_with_its_comments_read(tmp_path):
+    text = (files("steinquad.studies") / "example" / "study.toml").read_text()
+    (tmp_path / "study.toml").write_text(text)
+    study = sq.Study.load(tmp_path / "study.toml")
+    assert study.measure.names == ("load", "length", "modulus", "height")
+    settings = "store|seed|points|method|on_failure|style|time_limit|retries|version|until|every|w"
+    more = [
+        line[2:] if line.startswith("# ") and line[2:].split(" = ")[0] in settings.split("|")
+        else line
+        for line in text.splitlines()
+    ]  # fmt: skip
+    assert sum(old != new for old, new in zip(text.splitlines(), more, strict=True)) == 11
+    (tmp_path / "study.toml").write_text("\n".join(more))
+    again = sq.Study.load(tmp_path / "study.toml")
+    assert again.until == {"relative_std": 1e-4} and again.time_limit == 60 and again.every == 50
+
+
+# -- distributions -----------------------------------------------------------------------------
+
+TABLES = {
+    "normal": ("mean = 1.0\nstd = 2.0", st.norm(1, 2)),
+    "truncated normal": ("mean = 1\nstd = 2\nlow = 0\nhigh = 4", st.truncnorm(-0.5, 1.5, 1, 2)),
+    "lognormal": ("log_mean = 0.5\nlog_std = 0.3", st.lognorm(0.3, scale=np.exp(0.5))),
+    "uniform": ("low = -1\nhigh = 3", st.uniform(-1, 4)),
+    "beta": ("a = 2\nb = 3\nlow = 1\nhigh = 5", st.beta(2, 3, 1, 4)),
+    "gamma": ("shape = 2.5\nscale = 0.5", st.gamma(2.5, scale=0.5)),
+    "triangular": ("low = 1\nmode = 2\nhigh = 5", st.triang(0.25, 1, 4)),
+}
+POINTS = np.linspace(-1.0, 5.0, 25)[:, None]
+
+
+def with_law(kind, keys):
+    old = 'distribution = "normal"\nmean = 1.0\nstd = 2.0'
+    return changed(old, f'distribution = "{kind}"\n{keys}')
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_laws_are_those_of_scipy(load, kind):
+    keys, want = TABLES[kind]
+    measure = load(with_law(kind, keys)).measure
+    np.testing.assert_allclose(measure.cdf(POINTS)[:, 0], want.cdf(POINTS[:, 0]), atol=1e-12)
+
+
+def test_every_law_is_tested():
+    assert set(LAWS) == {*TABLES, "mixture", "empirical"}
+
+
+def test_a_lognormal_by_its_own_mean_and_std(load):
+    measure = load(with_law("lognormal", "mean = 3.0\nstd = 0.6")).measure
+    x = measure.icdf((np.arange(200_000)[:, None] + 0.5) / 200_000)
+    assert abs(x.mean() - 3.0) < 1e-4 and abs(x.std() - 0.6) < 1e-3
+
+
+def test_a_mixture_is_cut_as_a_whole(load):
+    first, second = "{ weight = 20, mean = 0, std = 7 }", "{ weight = 25, mean = 22.5, std = 6 }"
+    parts = f"components = [{first},\n  {second}]"
+    measure = load(with_law("mixture", f"{parts}\nlow = 0\nhigh = 45")).measure
+
+    def whole(x):
+        return 20 * st.norm(0, 7).cdf(x) + 25 * st.norm(22.5, 6).cdf(x)
+
+    x = np.linspace(0.0, 45.0, 9)
+    want = (whole(x) - whole(0)) / (whole(45) - whole(0))
+    np.testing.assert_allclose(measure.cdf(x[:, None])[:, 0], want, atol=1e-10)
+
+
+def test_an_empirical_law_has_mean_and_std_of_the_column(load, tmp_path):
+    values = np.random.default_rng(0).gamma(4.0, size=700)
+    rows = "".join(f"x,{value!r}\n" for value in values.tolist())
+    (tmp_path / "wind.csv").write_text(f"station,wind\n{rows}")
+    measure = load(with_law("empirical", 'file = "wind.csv"\ncolumn = "wind"')).measure
+    x = measure.sample(200_000, seed=1)
+    assert abs(x.mean() - values.mean()) < 5 * values.std() / np.sqrt(200_000)
+    assert abs(x.std() / values.std() - 1) < 0.01
+
+
+def test_correlated_normals_come_together_and_keep_their_names(load):
+    text = (
+        GOOD
+        + '[inputs.u]\ndistribution = "uniform"\nlow = 0\nhigh = 1\n'
+        + '[inputs.c]\ndistribution = "normal"\nmean = -1.0\nstd = 0.5\n'
+        + '[[correlated]]\ninputs = ["c", "a"]\ncorrelation = -0.6\n'
+    )
+    measure = load(text).measure
+    assert measure.names == ("c", "a", "u")
+    x = measure.sample(100_000, seed=0)
+    np.testing.assert_allclose(x.mean(axis=0), [-1.0, 1.0, 0.5], atol=0.03)
+    np.testing.assert_allclose(x.std(axis=0)[:2], [0.5, 2.0], rtol=0.02)
+    assert abs(np.corrcoef(x.T)[0, 1] + 0.6) < 0.02 and abs(np.corrcoef(x.T)[0, 2]) < 0.02
+    matrix = load(text.replace("-0.6", "[[1, 0.3], [0.3, 1]]")).measure.sample(100_000, seed=0)
+    assert abs(np.corrcoef(matrix.T)[0, 1] - 0.3) < 0.02
+
+
+def test_strange_names_are_only_names(load):
+    name = '<script>alert(\\"1\\")</script>; rm -rf $(HOME)'
+    study = load(changed("[inputs.a]", f'[inputs."{name}"]').replace('["y"]', '["<b>&"]'))
+    assert study.measure.names == ('<script>alert("1")</script>; rm -rf $(HOME)',)
+    assert study.outputs == ["<b>&"]
+
+
+# -- mistakes ----------------------------------------------------------------------------------
+
+CORRELATED = '\n[[correlated]]\ninputs = ["a", "b"]\ncorrelation = 0.5\n'
+TWO = changed("[budget]", '[inputs.b]\ndistribution = "normal"\nmean = 0\nstd = 1\n\n[budget]')
+COMMAND = changed('function = "m:f"', 'command = ["x", "{a}"]')
+
+MISTAKES = {
+    # not TOML
+    "no closing quote": (changed('"beam"', '"beam'), 1, "not TOML"),
+    "no value": (changed("mean = 1.0", "mean ="), 9, "not TOML"),
+    "key twice": (changed("std = 2.0", "mean = 2.0"), 10, "not TOML"),
+    "table twice": (GOOD + "[budget]\n", 15, "not TOML"),
+    "open bracket": (changed('["y"]', '["y"'), 4, "not TOML"),
+    "open array at the end": (GOOD + "points = [1", 15, "not TOML"),
+    "no text": (b"\xff\xfe\x00", 0, "not UTF-8"),
+    "python": ("import steinquad as sq\n", 1, "not TOML"),
+    "deeply nested": ("x = " + "[" * 5000 + "]" * 5000, 1, "not TOML"),
+    # keys
+    "nothing": ("", 1, "has no key 'outputs'"),
+    "unknown key": ("seeed = 3\n" + GOOD, 1, "seeed is not a key; known are name, outputs"),
+    "unknown table": (GOOD + "[extra]\nx = 1\n", 15, "extra is not a key"),
+    "unknown key in a table": (changed("runs = 20", "runs = 20\nruns_ = 3"), 15, "budget.runs_"),
+    "unknown key of a law": (
+        changed('unit = "m"', "sigma = 1"),
+        11,
+        "inputs.a.sigma is not a key",
+    ),
+    "unknown key inline": (
+        changed("runs = 20", "until = { sdt = 0.1 }"),
+        14,
+        "budget.until.sdt is not a key",
+    ),
+    "unknown key behind a text of several lines": (
+        'name = """\n[inputs.a]\nmeen = 1\n"""\n' + changed('name = "beam"\n', "meen = 2\n"),
+        5,
+        "meen is not a key",
+    ),
+    "missing key": (changed("std = 2.0\n", ""), 7, "inputs.a has no key 'std'"),
+    "no inputs": (GOOD.split("[inputs.a]")[0] + "[budget]\nruns = 20\n", 1, "no key 'inputs'"),
+    "empty inputs": (changed("[inputs.a]", "[inputs]\n[x]"), 7, "inputs needs a table"),
+    "no integrand": (changed("[integrand]", "[integral]"), 1, "no key 'integrand'"),
+    "no budget": (changed("runs = 20", ""), 13, "budget needs 'runs', 'until' or both"),
+    # values
+    "wrong type": (
+        changed("mean = 1.0", 'mean = "1.0"'),
+        9,
+        "inputs.a.mean is '1.0'; give a number",
+    ),
+    "boolean": (changed("mean = 1.0", "mean = true"), 9, "inputs.a.mean is True"),
+    "infinite": (changed("mean = 1.0", "mean = inf"), 9, "inputs.a.mean is inf"),
+    "not a number": (changed("mean = 1.0", "mean = nan"), 9, "inputs.a.mean is nan"),
+    "date": (changed("mean = 1.0", "mean = 1979-05-27"), 9, "inputs.a.mean is datetime"),
+    "negative std": (
+        changed("std = 2.0", "std = -2.0"),
+        10,
+        "inputs.a.std is -2.0; give a number above 0",
+    ),
+    "unknown law": (changed('"normal"', '"gaussian"'), 8, "choose one of normal, truncated"),
+    "law is no table": (changed("[inputs.a]", "[inputs]\na = 3\n[inputs.c]"), 8, "inputs.a is 3"),
+    "no runs": (changed("runs = 20", "runs = 1"), 14, "budget.runs is 1"),
+    "half a run": (changed("runs = 20", "runs = 20.5"), 14, "budget.runs is 20.5"),
+    "very many runs": (changed("runs = 20", f"runs = {10**30}"), 14, "budget.runs is 1000"),
+    "target of zero": (changed("runs = 20", "until = { std = 0 }"), 14, "budget.until.std is 0"),
+    "empty target": (changed("runs = 20", "until = {}"), 14, "budget.until is empty"),
+    "target is a number": (changed("runs = 20", "until = 0.1"), 14, "budget.until is 0.1"),
+    "no outputs": (changed('["y"]', "[]"), 2, "outputs is []"),
+    "outputs twice": (changed('["y"]', '["y", "y"]'), 2, "give different names"),
+    "output is a number": (changed('["y"]', "[1]"), 2, "outputs is [1]"),
+    "negative seed": ("seed = -1\n" + GOOD, 1, "seed is -1"),
+    "unknown points": (
+        'points = "grid"\n' + GOOD,
+        1,
+        "points is 'grid'; choose one of iid, sobol",
+    ),
+    "unknown method": ('method = "magic"\n' + GOOD, 1, "method is 'magic'"),
+    "empty store": ('store = " "\n' + GOOD, 1, "store is ' '"),
+    "unknown place": (GOOD + '[run]\nwhere = "moon"\n', 16, "run.where is 'moon'"),
+    # the integrand
+    "function and command": (
+        changed('"m:f"', '"m:f"\ncommand = ["x"]'),
+        4,
+        "one of 'function' and",
+    ),
+    "neither": (changed('function = "m:f"', "retries = 1"), 4, "one of 'function' and"),
+    "no colon": (changed('"m:f"', '"m.f"'), 5, "integrand.function is 'm.f'"),
+    "batch without style": (
+        changed('"m:f"', '"m:f"\nbatch = 9'),
+        6,
+        "integrand.batch is of no use",
+    ),
+    "style of a command": (
+        COMMAND.replace("[inputs.a]", 'style = "dict"\n[inputs.a]'),
+        7,
+        "style is not",
+    ),
+    "command as a line": (
+        COMMAND.replace('["x", "{a}"]', '"x {a}"'),
+        5,
+        "integrand.command is 'x {a}'",
+    ),
+    "unknown placeholder": (COMMAND.replace("{a}", "{c}"), 5, "placeholder {c}"),
+    "time limit": (changed('"m:f"', '"m:f"\ntime_limit = 0'), 6, "integrand.time_limit is 0"),
+    "time limit here": (
+        changed('"m:f"', '"m:f"\ntime_limit = 9') + '[run]\nwhere = "here"\n',
+        6,
+        "cannot be ended",
+    ),
+    # laws
+    "empty interval": (with_law("uniform", "low = 3\nhigh = 3"), 10, "high is 3 but low is 3"),
+    "mode outside": (with_law("triangular", "low = 0\nmode = 9\nhigh = 3"), 10, "mode is 9"),
+    "cut without sides": (
+        with_law("truncated normal", "mean = 0\nstd = 1"),
+        7,
+        "neither 'low' nor",
+    ),
+    "cut to nothing": (
+        with_law("normal", "mean = 0\nstd = 1\nlow = 90"),
+        7,
+        "too little to compute",
+    ),
+    "cut the wrong way": (
+        with_law("gamma", "shape = 1\nscale = 1\nlow = 3\nhigh = 2"),
+        7,
+        "leaves nothing",
+    ),
+    "mixture of one": (
+        with_law("mixture", "components = [{ weight = 1, mean = 0, std = 1 }]"),
+        9,
+        "fewer than two",
+    ),
+    "mixture with a mistake": (
+        with_law("mixture", "components = [{ weight = 1, mean = 0, std = 1 }, { mean = 1 }]"),
+        9,
+        "inputs.a.components[1] has no key 'weight'",
+    ),
+    "no such file": (with_law("empirical", 'file = "no.csv"\ncolumn = "x"'), 9, "cannot be read"),
+    "file of text": (with_law("empirical", 'file = "s.toml"\ncolumn = "x"'), 10, "column is 'x'"),
+    # correlations
+    "correlated with nobody": (GOOD + CORRELATED, 17, "correlated[0].inputs has 'b'"),
+    "too correlated": (TWO + CORRELATED.replace("0.5", "1.0"), 23, "not positive definite"),
+    "correlation of a wrong shape": (
+        TWO + CORRELATED.replace("0.5", "[[1, 0]]"),
+        23,
+        "is [[1, 0]]",
+    ),
+    "correlation not symmetric": (
+        TWO + CORRELATED.replace("0.5", "[[1, 0.5], [0.4, 1]]"),
+        23,
+        "not symmetric",
+    ),
+    "correlated twice": (TWO + CORRELATED + CORRELATED, 26, "correlated[1].inputs has 'a'"),
+    "correlated table is no table": ("correlated = 3\n" + GOOD, 1, "correlated is 3"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_mistakes_are_answered_with_file_line_and_key(load, tmp_path, mistake):
+    text, line, words = MISTAKES[mistake]
+    with pytest.raises(sq.InputError) as caught:
+        load(text)
+    message = str(caught.value)
+    place = f"{tmp_path / 's.toml'}, line {line}: " if line else str(tmp_path / "s.toml")
+    assert message.startswith(place), message
+    assert words in message and message.endswith(".") and "\n" not in message
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(sq.InputError, match=r"no\.toml cannot be read"):
+        sq.Study.load(tmp_path / "no.toml")
+    with pytest.raises(sq.InputError, match="cannot be read"):
+        sq.Study.load(tmp_path)

@@ -1,0 +1,137 @@
+"""The pool of workers: hostile integrands cost their own points and nothing else."""
+
+import os
+import signal
+import time
+from dataclasses import replace
+
+import pytest
+from small_study import HERE
+
+from steinquad.errors import InputError
+from steinquad.studies import worker
+from steinquad.studies.evaluation import Call
+from steinquad.studies.executors import Task
+from steinquad.studies.pool import Pool
+
+CALL = Call(("a", "b"), ("f",), directory=str(HERE))
+GOOD, BAD = (0.5, 0.25), (1.5, 0.25)
+POINTS = [GOOD, BAD, GOOD, GOOD, BAD, GOOD]
+
+
+def outcomes(name, points=POINTS, workers=2, **changes):
+    """Of every point by number, and the pids of all workers that there were."""
+    pool = Pool(replace(CALL, function=f"integrands.py:{name}", **changes), workers)
+    found, pids, waiting = {}, set(), list(enumerate(points))
+    deadline = time.monotonic() + 120
+    try:
+        while len(found) < len(points):
+            assert time.monotonic() < deadline
+            while pool.room() and waiting:
+                number, point = waiting.pop(0)
+                pool.submit(Task((number,), (point,)))
+            assert len(pool.busy) <= workers
+            pids |= {each.process.pid for each in [*pool.busy, *pool.idle]}
+            for task, (outcome,) in pool.finished(1.0):
+                assert task.numbers[0] not in found
+                found[task.numbers[0]] = outcome
+    finally:
+        pool.close()
+    assert not any(alive(pid) for pid in pids)
+    return [found[number] for number in range(len(points))], pids
+
+
+def alive(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize(
+    ("name", "failure", "words", "lost"),
+    [
+        ("smooth", "", "", 0),
+        ("prints", "", "", 0),
+        ("forks", "", "", 0),
+        ("raises", "exception", "diverged", 0),
+        ("exits", "exception", "SystemExit", 0),
+        ("exits_hard", "killed", "exit code 3", 2),
+        ("kills_itself", "killed", "signal 9", 2),
+        ("hangs", "time-out", "no answer within 1 s", 2),
+    ],
+)
+def test_a_hostile_integrand_costs_its_own_points(name, failure, words, lost):
+    limit = 1.0 if name == "hangs" else None
+    found, pids = outcomes(name, time_limit=limit)
+    for point, outcome in zip(POINTS, found, strict=True):
+        if point == BAD and failure:
+            assert outcome.outputs is None and outcome.failure == failure
+            assert words in outcome.error
+        else:
+            assert outcome.outputs == (point[0] ** 2 + point[1],)
+    assert len(pids) <= 2 + lost
+
+
+def test_workers_are_started_as_they_are_needed():
+    _, pids = outcomes("smooth", points=[GOOD], workers=8)
+    assert len(pids) == 1
+
+
+def test_a_worker_killed_from_outside_costs_its_point_and_is_replaced():
+    pool = Pool(replace(CALL, function="integrands.py:hangs"), 1)
+    try:
+        pool.submit(Task((0,), (GOOD,)))
+        while not (done := pool.finished(1.0)):
+            pass
+        pool.submit(Task((1,), (BAD,)))
+        (victim,) = pool.busy
+        os.kill(victim.process.pid, signal.SIGKILL)
+        while not (done := pool.finished(1.0)):
+            pass
+        assert done[0][1][0].failure == "killed" and "signal 9" in done[0][1][0].error
+        pool.submit(Task((2,), (GOOD,)))
+        while not (done := pool.finished(1.0)):
+            pass
+        assert done[0][1][0].outputs == (0.5,)
+    finally:
+        pool.close()
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        ("integrands.py:missing", "AttributeError"),
+        ("nowhere.py:f", "FileNotFoundError"),
+        ("no_such_module_at_all:f", "ModuleNotFoundError"),
+        ("integrands.py:not_a_function", "not a function"),
+    ],
+)
+def test_what_cannot_be_loaded_stops_at_once(function, words):
+    pool = Pool(replace(CALL, function=function), 1)
+    try:
+        pool.submit(Task((0,), (GOOD,)))
+        with pytest.raises(InputError, match=words):
+            while True:
+                pool.finished(1.0)
+    finally:
+        pool.close()
+
+
+def test_a_module_that_ends_the_process(tmp_path):
+    (tmp_path / "deadly.py").write_text("import os\nos._exit(5)\n")
+    pool = Pool(replace(CALL, function="deadly.py:f", directory=str(tmp_path)), 1)
+    try:
+        pool.submit(Task((0,), (GOOD,)))
+        with pytest.raises(InputError, match="exit code 5 while it loaded"):
+            while True:
+                pool.finished(1.0)
+    finally:
+        pool.close()
+
+
+def test_a_worker_starts_no_pool(monkeypatch):
+    monkeypatch.setenv(worker.MARK, "1")
+    with pytest.raises(InputError, match="if __name__ == '__main__'"):
+        Pool(CALL, 1)

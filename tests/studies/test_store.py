@@ -1,0 +1,246 @@
+"""The store: nothing finished is lost or overwritten, damage is seen and left alone."""
+
+import hashlib
+import multiprocessing
+import shutil
+import sqlite3
+
+import pytest
+
+from steinquad.errors import InputError
+from steinquad.studies.store import APPLICATION, Counts, Evaluation, Store
+
+ABOUT = {"inputs": '["a"]', "seed": "0"}
+
+
+def done(number, value=1.0, **changes):
+    row = Evaluation(number, "done", (0.1 * number,), (value,), 0.5, 1, None, None, "v1")
+    return row._replace(**changes)
+
+
+def failed(number, attempt=1):
+    row = done(number, attempt=attempt, status="failed", failure="exception", error="E: <b>")
+    return row._replace(outputs=None)
+
+
+@pytest.fixture
+def store(tmp_path):
+    return Store(tmp_path / "deep" / "s.sqlite", ABOUT)
+
+
+def digest(path):
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_rows_come_back_exactly_and_in_order(store):
+    rows = [done(3, 0.1 + 0.2), done(0, 1e-300), failed(1), done(2, -1 / 3)]
+    with store.writing():
+        store.record(rows)
+        assert store.counts() == Counts(3, 1, 2.0)
+    again = list(Store(store.path, ABOUT).rows())
+    want = [row._replace(input=list(row.input)) for row in sorted(rows)]
+    assert [r._replace(outputs=r.outputs and tuple(r.outputs)) for r in again] == want
+    assert store.failures() == {"exception": 1} and store.versions() == ["v1"]
+    assert [row.number for row in store.rows(2)] == [0, 1]
+
+
+def test_what_is_done_is_never_overwritten_and_what_failed_is(store):
+    with store.writing():
+        store.record([done(0, 1.0), failed(1)])
+        store.record([done(0, 2.0), failed(0, 5), done(1, 3.0, attempt=2)])
+        rows = list(store.rows())
+        assert [row.outputs for row in rows] == [[1.0], [3.0]] and rows[1].attempt == 2
+        assert rows[1].error is None and store.attempts(0, 9) == {0: None, 1: None}
+
+
+def test_a_record_is_all_or_nothing(store):
+    with store.writing():
+        with pytest.raises(InputError):
+            store.record([done(0), done(1, status="unheard of")])
+        assert store.counts() == Counts(0, 0, 0.0)
+        store.record([done(0)])
+    assert store.counts().done == 1
+
+
+def test_attempts_are_given_back(store):
+    with store.writing():
+        store.record([failed(4, attempt=2), done(5)])
+        assert store.attempts(0, 9) == {4: 2, 5: None}
+        assert store.forget_attempts() == 1
+        assert store.attempts(0, 9) == {4: 0, 5: None}
+
+
+def test_estimates_are_kept(store):
+    with store.writing():
+        store.keep_estimate(20, "s", {"mean": 0.1 + 0.2})
+        store.keep_estimate(10, "s", {"mean": 1.0})
+        store.keep_estimate(10, "s", {"mean": 2.0})
+        found = [(10, "s", {"mean": 2.0}), (20, "s", {"mean": 0.1 + 0.2})]
+        assert store.estimates() == found
+
+
+def test_readers_may_look_while_one_writes(store):
+    other = Store(store.path, ABOUT)
+    with store.writing():
+        store.record([done(0)])
+        assert other.counts().done == 1
+        with pytest.raises(InputError, match="being written by process"), other.writing():
+            pass
+        store.record([done(1)])
+        assert other.counts().done == 2
+    with other.writing():
+        other.record([done(2)])
+    with pytest.raises(RuntimeError):
+        other.record([done(3)])
+
+
+def _hold(path, ready, go):
+    with Store(path, ABOUT).writing():
+        ready.set()
+        go.wait(60)
+
+
+def test_another_process_is_kept_out_until_it_dies(store):
+    context = multiprocessing.get_context("spawn")
+    ready, go = context.Event(), context.Event()
+    process = context.Process(target=_hold, args=(store.path, ready, go), daemon=True)
+    process.start()
+    assert ready.wait(60)
+    message = f"being written by process {process.pid}"
+    with pytest.raises(InputError, match=message), store.writing():
+        pass
+    process.kill()
+    process.join()
+    with store.writing():
+        store.record([done(0)])
+    assert store.counts().done == 1
+
+
+def test_a_store_of_another_study_is_refused(store):
+    with store.writing():
+        store.record([done(0)])
+    other = Store(store.path, ABOUT | {"seed": "1"})
+    message = "another study: its seed is 0, here it is 1"
+    with pytest.raises(InputError, match=message):
+        other.counts()
+    before = digest(store.path)
+    with pytest.raises(InputError, match=message), other.writing():
+        pass
+    assert digest(store.path) == before
+
+
+def filled(store, count=3000):
+    with store.writing():
+        store.record([done(i) for i in range(count)])
+    return store.path
+
+
+def _truncate(path):
+    path.write_bytes(path.read_bytes()[:-5000])
+
+
+def _stub(path):
+    path.write_bytes(path.read_bytes()[:60])
+
+
+def _text(path):
+    path.write_text("number,status\n" * 1000)
+
+
+def _noise(path):
+    content = bytearray(path.read_bytes())
+    for i in range(4096, len(content) - 100, 4096):
+        content[i : i + 100] = b"\xff" * 100
+    path.write_bytes(content)
+
+
+def _header(path):
+    content = bytearray(path.read_bytes())
+    content[16:18] = b"\x00\x07"
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("harm", [_truncate, _stub, _text, _noise, _header])
+def test_a_damaged_file_is_refused_and_left_as_it_is(store, harm):
+    path = filled(store)
+    harm(path)
+    before = digest(path)
+    with pytest.raises(InputError, match=r"s\.sqlite (is|can)"), store.writing():
+        pass
+    with pytest.raises(InputError, match=r"s\.sqlite (is|can)"):
+        list(store.rows())
+    assert digest(path) == before
+
+
+def test_somebody_elses_database_is_left_alone(tmp_path):
+    path = tmp_path / "photos.sqlite"
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE photos (name TEXT)")
+    connection.close()
+    before = digest(path)
+    store = Store(path, ABOUT)
+    with pytest.raises(InputError, match="database of something else"):
+        store.counts()
+    with pytest.raises(InputError, match="database of something else"), store.writing():
+        pass
+    assert digest(path) == before
+
+
+def test_a_newer_format_is_refused(store):
+    path = filled(store, 1)
+    connection = sqlite3.connect(path)
+    assert connection.execute("PRAGMA application_id").fetchone() == (APPLICATION,)
+    connection.execute("PRAGMA user_version = 99")
+    connection.commit()
+    connection.close()
+    with pytest.raises(InputError, match="has format 99"):
+        store.counts()
+
+
+def test_a_start_that_was_killed_is_no_obstacle(store):
+    store.path.parent.mkdir()
+    store.path.touch()
+    store.path.with_name("s.sqlite.new").write_text("half")
+    with store.writing():
+        store.record([done(0)])
+    assert store.counts().done == 1
+
+
+def test_a_log_that_a_kill_left_behind_is_read(store, tmp_path):
+    with store.writing():
+        store.record([done(i) for i in range(10)])
+        copies = tmp_path / "copy"  # what the disk holds if the process dies now
+        copies.mkdir()
+        for file in store.path.parent.glob("s.sqlite*"):
+            shutil.copy(file, copies)
+    again = Store(copies / "s.sqlite", ABOUT)
+    assert again.counts().done == 10
+    with again.writing():
+        again.record([done(10)])
+        assert again.counts().done == 11
+
+
+def test_the_log_of_a_deleted_store_is_not_taken_for_its_own(store):
+    filled(store, 3)
+    store.path.unlink()
+    log = store.path.with_name("s.sqlite-wal")
+    log.write_bytes(b"rows")
+    missing = "missing but its log s.sqlite-wal is there"
+    with pytest.raises(InputError, match=missing), store.writing():
+        pass
+    log.unlink()
+    with store.writing():
+        assert store.counts().done == 0
+
+
+def test_what_is_not_there_or_not_writable(tmp_path):
+    with pytest.raises(InputError, match="does not exist; run the study first"):
+        Store(tmp_path / "no.sqlite", ABOUT).counts()
+    (tmp_path / "file").touch()
+    with (
+        pytest.raises(InputError, match="cannot be written"),
+        Store(tmp_path / "file" / "s.sqlite", ABOUT).writing(),
+    ):
+        pass
+    with pytest.raises(InputError, match="cannot"), Store(tmp_path, ABOUT).writing():
+        pass
