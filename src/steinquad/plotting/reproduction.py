@@ -1,5 +1,6 @@
 """A figure of the paper from stored records alone."""
 
+import math
 import statistics
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -156,6 +157,8 @@ def _panel(axis: Any, spec: Spec, cells: Sequence[Cell], along: str, up: str) ->
     else:
         axis.set_xscale("log")
         axis.set_xlabel(QUANTITIES.get(along, along), fontsize=8)
+    if along in QUANTITIES:
+        _thin_out(axis)
     values = sorted({getattr(cell.run, along) for cell in cells}) if along in ("n", "d") else []
     if 0 < len(values) <= MOST_TICKS:  # a few numbers are best seen as they are
         axis.set_xticks(values, [str(value) for value in values])
@@ -186,6 +189,22 @@ def _finish(axis: Any, up: str) -> None:
     axis.tick_params(which="both", labelsize=7)
     axis.grid(alpha=0.25, lw=0.5)
     axis.spines[["top", "right"]].set_visible(False)
+
+
+def _thin_out(axis: Any) -> None:
+    """Two labels a decade, where a short logarithmic axis would have them side by side."""
+    low, high = axis.get_xlim()
+    if high > 100 * low:
+        return
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    shown: list[float] = []
+    for digits in ((1, 3), (1, 2, 3, 5), (1, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9)):
+        ticks = [digit * 10.0**decade for decade in decades for digit in digits]
+        shown = [tick for tick in ticks if low <= tick <= high]
+        if len(shown) > 1:
+            break
+    axis.set_xticks(shown, [f"{tick:.2g}" for tick in shown])
+    axis.set_xticks([], minor=True)
 
 
 def _place(cell: Cell, along: str) -> float:
