@@ -8,7 +8,8 @@ from steinquad.report.numbers import SUPERSCRIPT
 
 __all__ = ["Axes"]
 
-LEFT, RIGHT, TOP, BOTTOM = 52, 10, 10, 40
+WIDTH, HEIGHT = 320, 230  # px
+LEFT, RIGHT, TOP, BOTTOM = 58, 18, 10, 40
 DIGITS = 5  # of a tick beyond which a power of ten is taken out
 
 
@@ -18,9 +19,8 @@ class Axes:
     Args:
         x: from and to.
         y: from and to.
-        x_label: below; user's text is escaped.
-        y_label: at the left.
-        size: width and height in px.
+        x_label: what is below, and its unit or an empty text.
+        y_label: the same at the left.
         log: whether both axes are logarithmic.
     """
 
@@ -28,13 +28,11 @@ class Axes:
         self,
         x: tuple[float, float],
         y: tuple[float, float],
-        x_label: str,
-        y_label: str,
+        x_label: tuple[str, str],
+        y_label: tuple[str, str],
         *,
-        size: tuple[int, int] = (340, 250),
         log: bool = False,
     ) -> None:
-        self.width, self.height = size
         self.log = log
         self.x, self.y = (_widened(side, log) for side in (x, y))
         self.labels = (x_label, y_label)
@@ -43,7 +41,7 @@ class Axes:
     def at(self, x: float, y: float) -> tuple[float, float]:
         """Where a point lies in the drawing."""
         u, v = (_share(value, side, self.log) for value, side in ((x, self.x), (y, self.y)))
-        across, down = self.width - LEFT - RIGHT, self.height - TOP - BOTTOM
+        across, down = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
         return LEFT + u * across, TOP + (1 - v) * down
 
     def line(self, x: Sequence[float], y: Sequence[float], kind: str) -> None:
@@ -73,7 +71,7 @@ class Axes:
 
     def svg(self, description: str) -> str:
         """The drawing, with a description for those who do not see it."""
-        across, down = self.width - LEFT - RIGHT, self.height - TOP - BOTTOM
+        across, down = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
         clip = f'<svg x="{LEFT}" y="{TOP}" width="{across}" height="{down}" '
         clip += f'viewBox="{LEFT} {TOP} {across} {down}">'
         frame = f'<path class="frame" d="M{LEFT} {TOP}V{TOP + down}H{LEFT + across}"/>'
@@ -89,16 +87,14 @@ class Axes:
             texts.append(f'<path class="grid" d="M{LEFT} {py:.1f}H{LEFT + across}"/>')
             texts.append(_text(LEFT - 5, py + 4, label, "end"))
         x_label, y_label = self.labels
-        texts.append(
-            _text(LEFT + across / 2, self.height - 6, _with_power(x_label, x_power), "middle")
-        )
+        texts.append(_text(LEFT + across / 2, HEIGHT - 6, _with_power(x_label, x_power), "middle"))
         texts.append(
             f'<text class="axis" text-anchor="middle" '
             f'transform="translate(11 {TOP + down / 2:.1f}) rotate(-90)">'
             f"{escape(_with_power(y_label, y_power))}</text>"
         )
         return (
-            f'<svg class="plot" viewBox="0 0 {self.width} {self.height}" role="img" '
+            f'<svg class="plot" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
             f'aria-label="{escape(description)}">'
             + "".join(texts)
             + clip
@@ -156,7 +152,7 @@ def _log_ticks(low: float, high: float, most: int) -> list[tuple[float, str]]:
 
 def _power_label(value: float) -> str:
     power = math.floor(math.log10(value) + 1e-9)
-    if -2 <= power <= 4:
+    if -2 <= power <= 3:
         return f"{value:g}"
     lead = round(value / 10.0**power)
     text = f"10{str(power).translate(SUPERSCRIPT)}"
@@ -168,8 +164,10 @@ def _step(rough: float) -> float:
     return next(m * power for m in (1, 2, 5, 10) if m * power >= rough * (1 - 1e-9))
 
 
-def _with_power(label: str, power: int) -> str:
-    return f"{label}, 10{str(power).translate(SUPERSCRIPT)}" if power else label
+def _with_power(label: tuple[str, str], power: int) -> str:
+    text, unit = label
+    scale = f"10{str(power).translate(SUPERSCRIPT)}" if power else ""
+    return ", ".join(part for part in (text, f"{scale} {unit}".strip()) if part)
 
 
 def _text(x: float, y: float, text: str, anchor: str) -> str:

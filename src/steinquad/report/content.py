@@ -27,7 +27,7 @@ __all__ = ["CITE", "collect"]
 
 PACKAGES = ("steinquad", "numpy", "scipy", "jax", "numpyro")
 MOST_SHOWN = 1000  # predicted and simulated values that are listed; the store has all
-LOOKS, FIRST_LOOK = 24, 10  # at the plain average on the way
+LOOKS, FIRST_LOOK = 24, 0.1  # at the plain average on the way, from this share on
 LONGEST_ERROR = 500  # characters of an example
 CITE = {
     "software": "The steinquad developers. steinquad: Bayesian numerical integration, version {}.",
@@ -146,7 +146,7 @@ def _look(n: int, record: Mapping[str, Any], j: int) -> dict[str, Any]:
 def _averages(values: Array, *, iid: bool) -> list[dict[str, Any]]:
     """The plain average of the first values, with its standard error for independent points."""
     n = len(values)
-    looks = np.geomspace(min(FIRST_LOOK, n), n, LOOKS).round().astype(int)
+    looks = np.geomspace(max(FIRST_LOOK * n, 2), n, LOOKS).round().astype(int)
     found = []
     for m in np.unique(looks).tolist():
         error = float(values[:m].std(ddof=1)) / math.sqrt(m) if iid else None

@@ -7,31 +7,29 @@ from steinquad.report.sensitivity import INNER
 
 __all__ = ["convergence", "main_effect", "predictions", "shrinking"]
 
-SMALL = (260, 190)
 TWO_SIDED = 1.96
 
 
 def convergence(output: dict[str, Any]) -> str:
-    """The estimate less its last value, and the plain average, against runs."""
+    """The estimate less its last value against runs; the plain average if there is no other."""
     looks, averages, last = output["convergence"], output["average"], output["mean"]
     n = [look["n"] for look in looks]
     low = [look["interval95"][0] - last for look in looks]
     high = [look["interval95"][1] - last for look in looks]
-    average = [each["mean"] - last for each in averages]
-    reach = [*low, *high, *average]
+    average = [each["mean"] - last for each in averages] if len(looks) == 1 else []
+    counts = [each["n"] for each in averages][: len(average)]
+    half = [TWO_SIDED * (each["std"] or 0.0) for each in averages][: len(average)]
+    below = [a - h for a, h in zip(average, half, strict=True)]
+    above = [a + h for a, h in zip(average, half, strict=True)]
     axes = Axes(
-        (min(n[0], averages[0]["n"]), n[-1]),
-        (min(reach), max(reach)),
-        "runs",
-        _label("estimate less the answer", output["unit"]),
+        (min(n[0], *counts, n[-1]), n[-1]),
+        (min(*low, *below, 0.0), max(*high, *above, 0.0)),
+        ("runs", ""),
+        ("estimate less the answer", output["unit"]),
     )
-    counts = [each["n"] for each in averages]
-    if all(each["std"] is not None for each in averages):
-        half = [TWO_SIDED * each["std"] for each in averages]
-        sides = zip(average, half, strict=True)
-        below, above = zip(*((a - h, a + h) for a, h in sides), strict=True)
+    if average:
         axes.band(counts, below, above, "band-b")
-    axes.line(counts, average, "line-b")
+        axes.line(counts, average, "line-b")
     for count, a, b in zip(n, low, high, strict=True):
         axes.line([count, count], [a, b], "line-a")
     axes.dots(n, [look["mean"] - last for look in looks], "dot-a")
@@ -48,8 +46,8 @@ def shrinking(output: dict[str, Any]) -> str | None:
     axes = Axes(
         (min(n for n, _ in every), max(n for n, _ in every)),
         (min(std for _, std in every), max(std for _, std in every)),
-        "runs",
-        _label("std", output["unit"]),
+        ("runs", ""),
+        ("std", output["unit"]),
         log=True,
     )
     if averages:
@@ -66,9 +64,7 @@ def predictions(output: dict[str, Any]) -> str:
     reach = (min(simulated), max(simulated))
     wide = (min(*reach, *predicted), max(*reach, *predicted))
     name = output["name"]
-    axes = Axes(
-        wide, wide, _label("predicted", output["unit"]), _label("simulated", output["unit"])
-    )
+    axes = Axes(wide, wide, ("predicted", output["unit"]), ("simulated", output["unit"]))
     axes.line(wide, wide, "line-b")
     axes.dots(predicted, simulated, "dot-a faint", radius=2.0)
     return axes.svg(f"Simulated against predicted values of {name}")
@@ -80,9 +76,7 @@ def main_effect(
     """The mean of an output given one input, with a band for the error of its draws."""
     curve, (name,) = effect["curve"], effect["inputs"]
     x = curve["x"]
-    axes = Axes(
-        (x[0], x[-1]), reach, _label(name, unit), _label("mean", output["unit"]), size=SMALL
-    )
+    axes = Axes((x[0], x[-1]), reach, (name, unit), ("mean", output["unit"]))
     pairs = list(zip(curve["mean"], curve["std"], strict=True))
     low = [mean - TWO_SIDED * std for mean, std in pairs]
     high = [mean + TWO_SIDED * std for mean, std in pairs]
@@ -92,7 +86,3 @@ def main_effect(
     return axes.svg(
         f"Mean of {output['name']} given {name}, over the middle {share:.0f} % of its values"
     )
-
-
-def _label(text: str, unit: str) -> str:
-    return f"{text}, {unit}" if unit else text

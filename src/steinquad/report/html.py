@@ -67,8 +67,9 @@ def _block(block: Block) -> str:
             )
         case Table():
             return _table(block)
-        case Figure(svg, caption, _):
-            return f"<figure>{svg}<figcaption>{_text(caption)}</figcaption></figure>"
+        case Figure(svg, caption, numbers):
+            more = "" if numbers is None else _details(numbers)
+            return f"<figure>{svg}<figcaption>{_text(caption)}</figcaption>{more}</figure>"
         case Quote(text):
             return f"<pre>{_text(text, lines=True)}</pre>"
 
@@ -84,7 +85,12 @@ def _table(table: Table) -> str:
             cells += f'<td class="bar">{_bar(*table.bars[i])}</td>'
         rows.append(f"<tr>{cells}</tr>")
     lines = "\n".join(rows)
-    return f"<table><thead><tr>{head}</tr></thead>\n<tbody>\n{lines}\n</tbody></table>"
+    kind = ' class="shares"' if table.bars else ""
+    return f"<table{kind}><thead><tr>{head}</tr></thead>\n<tbody>\n{lines}\n</tbody></table>"
+
+
+def _details(table: Table) -> str:
+    return f"<details><summary>Numbers</summary>{_table(table)}</details>"
 
 
 def _bar(first: float, total: float) -> str:

@@ -8,7 +8,7 @@ from steinquad.report.text import visible
 
 __all__ = ["to_markdown"]
 
-SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|~$:@])")
+SPECIAL = re.compile(r"([\\`*_{}\[\]|~$@]|:(?=//))")  # nothing of the user's begins a line
 
 
 def to_markdown(blocks: Iterable[Block]) -> str:

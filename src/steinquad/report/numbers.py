@@ -62,18 +62,18 @@ def short(value: float, digits: int = 3, unit: str = "") -> str:
 
 
 def percent(share: float) -> str:
-    """A share in per cent, with two digits, also where it is nearly all.
+    """A share in per cent, with two digits, also of what is lacking where it is nearly all.
 
-    >>> percent(0.0312), percent(0.99982), percent(1.0)
-    ('3.1 %', '99.982 %', '100 %')
+    >>> percent(0.0312), percent(0.9876), percent(0.99996), percent(1.0)
+    ('3.1 %', '98.8 %', 'more than 99.99 %', '100 %')
     """
     if not math.isfinite(share):
         return "not known"
-    rest = 1.0 - share
-    if 0.0 < rest < 0.1:
-        decimals = min(max(1 - math.floor(math.log10(rest)) - 2, 0), 6)
-        return f"{100 * share:.{decimals}f} %"
-    return f"{100 * share:.2g} %"
+    if 0.9999 < share < 1.0:
+        return "more than 99.99 %"
+    if 0.9 < share < 1.0:
+        return f"{100 * share:.{1 if share < 0.99 else 2}f} %"
+    return f"{100 * share:.{3 if share >= 1 else 2}g} %"
 
 
 def _scale(mean: float, std: float) -> tuple[int, int | None]:

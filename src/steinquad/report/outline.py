@@ -113,18 +113,15 @@ def _convergence(output: dict[str, Any]) -> Iterator[Block]:
         for look in looks
     )
     table = Table(("runs", "estimate", "std", "status"), rows)
+    caption = "Dots with bars: the estimate and its 95 % interval, less the answer."
     if len(looks) == 1:
         yield Text(
             "One estimate is stored, the last. A study with a target, or with every = ... in its "
             "budget, keeps those on the way too."
         )
-    yield Figure(
-        convergence(output),
-        "Dots with bars: the estimate and its 95 % interval, less the answer. Dashed line: the "
-        "plain average of the first runs"
-        + (", with its 95 % band." if output["average"][-1]["std"] is not None else "."),
-        table,
-    )
+        caption += " Dashed line: the plain average of the first runs"
+        caption += ", with its 95 % band." if output["average"][-1]["std"] is not None else "."
+    yield Figure(convergence(output), caption, table)
     drawn = shrinking(output)
     if drawn is not None:
         yield Figure(
@@ -296,7 +293,8 @@ def _versions(content: dict[str, Any]) -> Iterator[Block]:
 
 def _index(value: float, std: float) -> str:
     """An index with its standard error; three decimals are enough for a share."""
-    return with_std(value, max(std, 5e-4))
+    decimals = 2 if std >= 0.01 else 3
+    return f"{round(value, decimals) + 0.0:.{decimals}f} ± {max(std, 0.001):.{decimals}f}"
 
 
 def _duration(seconds: float) -> str:
