@@ -10,6 +10,7 @@ __all__ = ["Axes"]
 
 WIDTH, HEIGHT = 320, 230  # px
 LEFT, RIGHT, TOP, BOTTOM = 58, 18, 10, 40
+LONGEST = 36  # characters of a label that fit
 DIGITS = 5  # of a tick beyond which a power of ten is taken out
 
 
@@ -167,7 +168,8 @@ def _step(rough: float) -> float:
 def _with_power(label: tuple[str, str], power: int) -> str:
     text, unit = label
     scale = f"10{str(power).translate(SUPERSCRIPT)}" if power else ""
-    return ", ".join(part for part in (text, f"{scale} {unit}".strip()) if part)
+    whole = ", ".join(part for part in (text, f"{scale} {unit}".strip()) if part)
+    return whole if len(whole) <= LONGEST else whole[: LONGEST - 1] + "…"
 
 
 def _text(x: float, y: float, text: str, anchor: str) -> str:

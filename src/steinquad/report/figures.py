@@ -51,9 +51,10 @@ def shrinking(output: dict[str, Any]) -> str | None:
         log=True,
     )
     if averages:
-        axes.line(*zip(*averages, strict=True), "line-b")
-    axes.line(*zip(*looks, strict=True), "line-a")
-    axes.dots(*zip(*looks, strict=True), "dot-a")
+        axes.line([n for n, _ in averages], [std for _, std in averages], "line-b")
+    runs, stds = zip(*looks, strict=True)
+    axes.line(runs, stds, "line-a")
+    axes.dots(runs, stds, "dot-a")
     return axes.svg(f"Standard deviation of the estimate of {output['name']} against runs")
 
 

@@ -99,7 +99,8 @@ def sensitivity(estimate: Estimate, measure: Measure, *, seed: int) -> Sensitivi
         found.append(_indices(g_a, g_b, _predict(estimate, c)))
         one = len(group) == 1
         curves.append(_curve(estimate, group[0], a, b, g_a, g_b) if one else None)
-    return Sensitivity(columns, *np.stack(found, axis=1), curves)
+    first, first_std, total, total_std = np.stack(found, axis=1)
+    return Sensitivity(columns, first, first_std, total, total_std, curves)
 
 
 def _predict(estimate: Estimate, x: Array) -> Array:
