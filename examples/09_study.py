@@ -1,7 +1,8 @@
 """A study: an expensive simulator whose results are kept, so that it can be stopped and go on.
 
-The second budget costs only what the first one did not pay. `steinquad init` writes the same as
-a file for the command line, where worker processes are the default.
+The second budget costs only what the first one did not pay. The report is a page to look at in a
+browser. `steinquad init` writes the same as a file for the command line, where worker processes
+are the default.
 """
 
 import tempfile
@@ -39,11 +40,16 @@ def main() -> None:
                 outputs=["deflection", "stress"],
                 method=sq.Polynomial(),
                 where="here",
+                units={"load": "N", "length": "m", "deflection": "m", "stress": "Pa"},
             )
             before = study.status().done
             answer = study.run()
             print(f"{before} evaluations were there, {study.status().done - before} are new")
             print(answer.describe(study.outputs))
+        found = study.report(Path(directory) / "beam.html", Path(directory) / "beam.md")
+        for effect in found["outputs"][0]["effects"]:
+            (name,) = effect["inputs"]
+            print(f"{name} explains {100 * effect['first']:.0f} % of the variance of deflection")
 
 
 if __name__ == "__main__":

@@ -46,6 +46,7 @@ class Check:
         dof: degrees of freedom of `std`.
         residual: root mean square of the held-out residuals of each output, (k,).
         distance: largest difference between the two estimates, in units of `std`.
+        predicted: what the fits say of the points that they have not seen, (n, k); NaN where none.
     """
 
     mean: Any
@@ -54,6 +55,7 @@ class Check:
     dof: float
     residual: Array
     distance: float
+    predicted: Array | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +142,8 @@ class Estimate:
         if not isinstance(self.mean, float):
             plain["covariance"] = self.covariance.tolist()
         if self.check is not None:
-            plain["check"] = _plain(vars(self.check))
+            own = {key: value for key, value in vars(self.check).items() if key != "predicted"}
+            plain["check"] = _plain(own)
         if self.candidates:
             plain["candidates"] = _plain(self.candidates)
         return plain | {"stats": _plain(self.stats)}

@@ -1,4 +1,4 @@
-"""The commands on a study: init, run, status, estimate, export; mistakes are one line and 2."""
+"""The commands on a study: init, run, status, estimate, report, export; mistakes are one line."""
 
 import csv
 import json
@@ -84,6 +84,21 @@ def test_export_has_every_row(folder, monkeypatch, capsys):
     assert [row["y<i>"] for row in objects] == [a * a for a in want]
     code, _ = run(monkeypatch, capsys, "export", "s.toml", "bad.json", "--failed")
     assert code == 0 and json.loads((folder / "bad.json").read_text()) == []
+    assert not list(folder.glob("*.part"))
+
+
+def test_report_writes_what_it_is_asked_for(folder, monkeypatch, capsys):
+    code, out = run(monkeypatch, capsys, "report", "s.toml")
+    assert code == 2 and "run the study first" in out.err and out.err.count("\n") == 1
+    assert run(monkeypatch, capsys, "run", "s.toml")[0] == 0
+    code, out = run(monkeypatch, capsys, "report", "s.toml")
+    assert code == 0 and "Wrote s-report.html." in out.out
+    assert "&lt;b&gt;beam&lt;/b&gt; $(id)" in (folder / "s-report.html").read_text()
+    code, out = run(monkeypatch, capsys, "report", "s.toml", "r.md", "r.JSON")
+    assert code == 0 and "Wrote r.md and r.JSON." in out.out
+    assert json.loads((folder / "r.JSON").read_text())["answer"]["n"] == 30
+    code, out = run(monkeypatch, capsys, "report", "s.toml", "r.pdf")
+    assert code == 2 and ".html, .md, .json" in out.err and out.err.count("\n") == 1
     assert not list(folder.glob("*.part"))
 
 

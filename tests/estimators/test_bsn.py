@@ -162,6 +162,9 @@ def test_the_check_says_how_many_folds_there_were():
 def test_the_answer_is_made_of_what_the_stats_say():
     est = sq.estimate(dataset(n=100), method=SMALL)
     check, plain = est.check, est._model_mean[0]
+    left = est.values - check.predicted
+    assert np.mean(left**2) > np.mean((est.values - est.fitted) ** 2)
+    assert np.sqrt(np.mean(left**2)) == pytest.approx(check.residual[0], rel=0.3)
     share = est.stats["corrected"][0]
     assert 0 <= share <= 1 and (share > 0 or est.mean == pytest.approx(plain, rel=1e-12))
     stats = est.stats

@@ -36,6 +36,17 @@ def test_std_matches_the_spread_of_its_errors():
     assert abs(np.mean(ratios)) < 4 / np.sqrt(60)
 
 
+def test_predictions_are_those_of_fits_that_have_not_seen_the_point():
+    """Their residuals have the reported size, and are larger than those of the fit to all."""
+    x = np.random.default_rng(0).normal(size=(60, 2))
+    data, method = sq.Dataset(x, rough(x)), sq.Polynomial(order=3)
+    est = sq.estimate(data, measure=normal(2), method=method, folds=3)
+    left = est.values - est.check.predicted  # the residual is of theta0 + left, part by part
+    assert np.sqrt(np.mean(left**2)) == pytest.approx(est.check.residual[0], rel=0.1)
+    assert np.mean(left**2) > np.mean((est.values - est.fitted) ** 2)
+    assert "predicted" not in est.to_dict()["check"]
+
+
 @dataclass(frozen=True)
 class Overfitted:
     """Remembers its data and believes that their fit is perfect: what a check must expose."""

@@ -50,6 +50,12 @@ def test_defaults(load, tmp_path):
     assert isinstance(study.method, sq.Choose)
 
 
+def test_units_of_outputs(load):
+    assert load(GOOD + '[units]\ny = "Pa"\n').units == {"a": "m", "y": "Pa"}
+    both = changed('["y"]', '["a"]') + '[units]\na = "m"\n'
+    assert load(both).units == {"a": "m"}
+
+
 def test_the_example_loads_as_it_is_and_with_its_comments_read(tmp_path):
     text = (files("steinquad.studies") / "example" / "study.toml").read_text()
     (tmp_path / "study.toml").write_text(text)
@@ -301,6 +307,13 @@ MISTAKES = {
         "not symmetric",
     ),
     "correlated twice": (TWO + CORRELATED + CORRELATED, 26, "correlated[1].inputs has 'a'"),
+    "unit of no output": (GOOD + '[units]\nz = "m"\n', 16, "units.z is not a key; known are y"),
+    "unit is no text": (GOOD + "[units]\ny = 3\n", 16, "units.y is 3"),
+    "two units of one name": (
+        changed('["y"]', '["a"]') + '[units]\na = "s"\n',
+        16,
+        "units.a is 's', but the input of that name has another unit",
+    ),
     "correlated table is no table": ("correlated = 3\n" + GOOD, 1, "correlated is 3"),
 }
 

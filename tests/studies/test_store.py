@@ -44,6 +44,16 @@ def test_rows_come_back_exactly_and_in_order(store):
     assert [row.number for row in store.rows(2)] == [0, 1]
 
 
+def test_examples_of_failures_and_how_long_evaluations_take(store):
+    with store.writing():
+        assert store.median_and_longest() is None and store.first_failures() == []
+        late = failed(7)._replace(error="later")
+        rows = [done(i, seconds=float(i)) for i in range(5)]
+        store.record([late, failed(6), failed(8)._replace(failure="time"), *rows])
+        assert store.first_failures() == [("exception", 2, 6, "E: <b>"), ("time", 1, 8, "E: <b>")]
+        assert store.median_and_longest() == (2.0, 4.0)
+
+
 def test_what_is_done_is_never_overwritten_and_what_failed_is(store):
     with store.writing():
         store.record([done(0, 1.0), failed(1)])

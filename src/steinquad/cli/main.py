@@ -27,7 +27,8 @@ app = typer.Typer(
 app.add_typer(truth.app, name="truth")
 app.add_typer(draw.app, name="draw")
 app.command("reproduce")(reproduce)
-for command in (study.init, study.run, study.status, study.estimate, study.export):
+STUDIES = (study.init, study.run, study.status, study.estimate, study.report, study.export)
+for command in STUDIES:
     app.command()(command)
 
 

@@ -1,4 +1,4 @@
-"""`steinquad init`, `run`, `status`, `estimate` and `export`: a study from its file."""
+"""`steinquad init`, `run`, `status`, `estimate`, `report`, `export`: a study from its file."""
 
 import csv
 import json
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from steinquad.estimate import Estimate
     from steinquad.studies import Snapshot, Study
 
-__all__ = ["estimate", "export", "init", "run", "status"]
+__all__ = ["estimate", "export", "init", "report", "run", "status"]
 
 STOPPED = 130  # exit code after Ctrl-C
 
@@ -109,6 +109,23 @@ def estimate(file: File, as_json: AsJson = False) -> None:
     with progress_bar(enabled=not as_json) as progress:
         answer = study.estimate(progress=progress)
     _show(study, answer, as_json)
+
+
+def report(
+    file: File,
+    targets: Annotated[
+        list[Path] | None,
+        typer.Argument(help="Files ending in .html, .md or .json; default STUDY-report.html."),
+    ] = None,
+) -> None:
+    """Write what was found to a page for people, or as data."""
+    study = _load(file)
+    paths = targets or [file.with_name(f"{file.stem}-report.html")]
+    with progress_bar(enabled=True) as progress:
+        content = study.report(*paths, progress=progress)
+    if content["refused"]:
+        typer.echo(f"steinquad: the report has no answer: {content['refused']}", err=True)
+    typer.echo(f"Wrote {' and '.join(map(str, paths))}.")
 
 
 def export(

@@ -203,7 +203,7 @@ class BSN:
         )
         if answer.held_out is None:
             return estimate
-        return replace(estimate, check=self._check(answer, data, outputs))
+        return replace(estimate, check=self._check(answer, members, data, outputs))
 
     @property
     def checks_itself(self) -> bool:
@@ -236,13 +236,19 @@ class BSN:
             fixed["separate"] = self.directions == "separate"
         return fixed
 
-    def _check(self, answer: Answer, data: Dataset, outputs: Outputs) -> Check:
+    def _check(
+        self, answer: Answer, members: list[Member], data: Dataset, outputs: Outputs
+    ) -> Check:
         """The cross-fitted answer by itself, and how far the networks' own integrals are."""
         assert answer.held_out is not None
         mean = outputs.in_units(answer.held_out.mean[None])[0]
         std = outputs.spread_in_units(answer.held_out.std[None])[0]
         gap = np.abs(outputs.in_units(answer.plain[None])[0] - mean)
         distance = np.divide(gap, std, out=np.zeros_like(gap), where=std > 0)
+        predicted = np.full_like(outputs.values, np.nan)
+        for each in members:
+            theta0 = np.asarray(each.network.theta0)
+            predicted[each.held] = theta0 + outputs.values[each.held] - each.values
         return Check(
             mean=float(mean[0]) if data.scalar else mean,
             std=float(std[0]) if data.scalar else std,
@@ -250,6 +256,7 @@ class BSN:
             dof=answer.held_out.dof,
             residual=outputs.spread_in_units(answer.held_out.residual[None])[0],
             distance=float(distance.max()),
+            predicted=outputs.in_units(predicted),
         )
 
 

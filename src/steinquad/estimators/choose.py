@@ -156,6 +156,9 @@ class Choose:
             return full
         dear = getattr(best.method, "dear", False)
         folds = 2 if dear and data.n > LARGE_FOR_DEAR else min(self.folds, data.n // 2)
+        first = None
+        if best.fit is not None and best.values is not None:
+            first = (best.fit, best.values)
         check = cross_fit(
             getattr(best.method, "light", best.method),
             data,
@@ -165,7 +168,7 @@ class Choose:
             seed=seed,
             progress=progress,
             start=full if getattr(best.method, "warm_folds", False) else None,
-            first=best.values if folds == 2 else None,
+            first=first if folds == 2 else None,
         )
         return checked(widened(full, check), check)
 

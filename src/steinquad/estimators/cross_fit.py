@@ -57,7 +57,7 @@ def cross_fit(
     seed: int,
     progress: Progress,
     start: Estimate | None = None,
-    first: Array | None = None,
+    first: tuple[Estimate, Array] | None = None,
 ) -> Check:
     """The held-out corrected estimate by `folds` fits, compared with `estimate`.
 
@@ -70,21 +70,23 @@ def cross_fit(
         seed: of the parts and the fits.
         progress: called during the fits.
         start: where the fits may start; must know no more of the values than a few numbers.
-        first: `held_out` of the first part, where that fit has been made already.
+        first: a fit that has not seen the first part, and `held_out` there, where made already.
     """
     if not data.sampled:
         raise InputError(
             "data has points that are not a sample of the measure; cross-fitting averages over "
             "the points, so leave folds out."
         )
-    values = np.empty_like(data.fx)
+    values, predicted = np.empty_like(data.fx), np.empty_like(data.fx)
     for k, rows in enumerate(parts(data, folds, seed)):
         if k == 0 and first is not None:
-            values[rows] = first
-            continue
-        rest = data.take(np.setdiff1d(np.arange(data.n), rows))
-        fit = method.estimate(rest, measure, seed=seed, progress=progress, start=start)
-        values[rows] = held_out(fit, data.take(rows))
+            fit, values[rows] = first
+        else:
+            rest = data.take(np.setdiff1d(np.arange(data.n), rows))
+            fit = method.estimate(rest, measure, seed=seed, progress=progress, start=start)
+            values[rows] = held_out(fit, data.take(rows))
+        assert fit._model_mean is not None
+        predicted[rows] = fit._model_mean + data.fx[rows] - values[rows]
     weights = data.effective_weights
     w = weights / weights.sum()
     mean = w @ values
@@ -103,6 +105,7 @@ def cross_fit(
         dof=dof,
         residual=residual,
         distance=float(distance.max()),
+        predicted=predicted,
     )
 
 

@@ -31,7 +31,7 @@ METHODS = {
 }
 TOP = (
     *("name", "outputs", "store", "seed", "points", "method", "on_failure"),
-    *("integrand", "inputs", "correlated", "budget", "run"),
+    *("units", "integrand", "inputs", "correlated", "budget", "run"),
 )
 FUNCTION = ("function", "style", "batch", "time_limit", "retries", "version")
 COMMAND = ("command", "input", "output", "time_limit", "retries", "version")
@@ -56,7 +56,8 @@ def load(path: Path) -> Study:
     integrand = top.table("integrand", "a table [integrand] with a function or a command")
     settings |= _integrand(integrand)
     inputs = top.table("inputs", "a table [inputs.NAME] for each uncertain input")
-    settings["inputs"], settings["units"] = _inputs(inputs, top, directory)
+    settings["inputs"], units = _inputs(inputs, top, directory)
+    settings["units"] = units | _units_of_outputs(top, settings["outputs"], units)
     settings |= _budget(top.table("budget", "a table [budget] with runs, until or both"))
     run = top.table("run", "a table", {})
     settings |= {
@@ -114,6 +115,16 @@ def _inputs(table: Table, top: Table, directory: Path) -> tuple[Product, dict[st
     if not laws or "" in laws:
         raise table.error(None, "needs a table [inputs.NAME] for each uncertain input")
     return joint_law(laws, normals, top.tables("correlated", "tables [[correlated]]")), units
+
+
+def _units_of_outputs(top: Table, outputs: list[str], inputs: dict[str, str]) -> dict[str, str]:
+    table = top.table("units", "a table of outputs with their units", {})
+    found = {name: table.text(name, "a text") for name in outputs if table.has(name)}
+    table.finish(outputs)
+    for name, unit in found.items():
+        if inputs.get(name, unit) != unit:
+            raise table.error(name, f"is {unit!r}, but the input of that name has another unit")
+    return found
 
 
 def _budget(table: Table) -> dict[str, Any]:

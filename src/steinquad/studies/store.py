@@ -154,6 +154,26 @@ class Store:
             )
             return dict(reader.execute(query).fetchall())
 
+    def first_failures(self) -> list[tuple[str, int, int, str]]:
+        """For each way of failing: how many, and the first of them by number with its error."""
+        query = (  # SQLite takes `error` from the row that has the minimum
+            "SELECT failure, COUNT(*), MIN(number), error FROM evaluation "
+            "WHERE status = 'failed' GROUP BY failure ORDER BY COUNT(*) DESC"
+        )
+        with self._reading() as reader:
+            return reader.execute(query).fetchall()
+
+    def median_and_longest(self) -> tuple[float, float] | None:
+        """Seconds of the evaluations that are done, None if there is none."""
+        each = "SELECT seconds FROM evaluation WHERE status = 'done' ORDER BY seconds"
+        with self._reading() as reader:
+            query = "SELECT COUNT(*), MAX(seconds) FROM evaluation WHERE status = 'done'"
+            count, longest = reader.execute(query).fetchone()
+            if not count:
+                return None
+            (median,) = reader.execute(f"{each} LIMIT 1 OFFSET ?", (count // 2,)).fetchone()
+            return median, longest
+
     def versions(self) -> list[str]:
         """Of the integrand, among the evaluations that are done."""
         with self._reading() as reader:

@@ -78,7 +78,7 @@ class Study:
         version: of the integrand, stored with every evaluation; by default a hash of its file.
         directory: where modules, files and commands are looked for; by default the current one.
         name: of the study, for people.
-        units: of inputs by name, for people.
+        units: of inputs and outputs by name, for people.
     """
 
     integrand: Any
@@ -226,6 +226,17 @@ class Study:
     def status(self) -> Counts:
         """How many evaluations are done and failed, and how long they took."""
         return self.evaluations.counts() if self.evaluations.exists else Counts(0, 0, 0.0)
+
+    def report(self, *paths: str | Path, progress: Progress | None = None) -> dict[str, Any]:
+        """Estimate, and write what was found; returns what a JSON report holds.
+
+        Args:
+            paths: files to write, by their ending: .html, .md or .json.
+            progress: called with (step, total, loss) while a method is trained.
+        """
+        from steinquad.report import write_report  # which reads studies
+
+        return write_report(self, [Path(path) for path in paths], progress=progress)
 
     def to_dataframe(self) -> Any:
         """A pandas data frame, a row an evaluation."""

@@ -1,0 +1,176 @@
+"""A pair of axes as SVG; colors come from the page's style sheet, for light and dark."""
+
+import math
+from collections.abc import Sequence
+from html import escape
+
+from steinquad.report.numbers import SUPERSCRIPT
+
+__all__ = ["Axes"]
+
+WIDTH, HEIGHT = 320, 230  # px
+LEFT, RIGHT, TOP, BOTTOM = 58, 18, 10, 40
+LONGEST = 36  # characters of a label that fit
+DIGITS = 5  # of a tick beyond which a power of ten is taken out
+
+
+class Axes:
+    """Room for marks between two ranges; what lies outside of it is cut off.
+
+    Args:
+        x: from and to.
+        y: from and to.
+        x_label: what is below, and its unit or an empty text.
+        y_label: the same at the left.
+        log: whether both axes are logarithmic.
+    """
+
+    def __init__(
+        self,
+        x: tuple[float, float],
+        y: tuple[float, float],
+        x_label: tuple[str, str],
+        y_label: tuple[str, str],
+        *,
+        log: bool = False,
+    ) -> None:
+        self.log = log
+        self.x, self.y = (_widened(side, log) for side in (x, y))
+        self.labels = (x_label, y_label)
+        self.marks: list[str] = []
+
+    def at(self, x: float, y: float) -> tuple[float, float]:
+        """Where a point lies in the drawing."""
+        u, v = (_share(value, side, self.log) for value, side in ((x, self.x), (y, self.y)))
+        across, down = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
+        return LEFT + u * across, TOP + (1 - v) * down
+
+    def line(self, x: Sequence[float], y: Sequence[float], kind: str) -> None:
+        """Through points."""
+        points = " ".join(
+            "{:.1f},{:.1f}".format(*self.at(*each)) for each in zip(x, y, strict=True)
+        )
+        self.marks.append(f'<polyline class="{kind}" points="{points}"/>')
+
+    def band(
+        self, x: Sequence[float], low: Sequence[float], high: Sequence[float], kind: str
+    ) -> None:
+        """Between two lines."""
+        around = [*zip(x, low, strict=True), *reversed(list(zip(x, high, strict=True)))]
+        points = " ".join("{:.1f},{:.1f}".format(*self.at(*each)) for each in around)
+        self.marks.append(f'<polygon class="{kind}" points="{points}"/>')
+
+    def dots(
+        self, x: Sequence[float], y: Sequence[float], kind: str, *, radius: float = 3.0
+    ) -> None:
+        """A dot each."""
+        for each in zip(x, y, strict=True):
+            across, down = self.at(*each)
+            self.marks.append(
+                f'<circle class="{kind}" cx="{across:.1f}" cy="{down:.1f}" r="{radius:g}"/>'
+            )
+
+    def svg(self, description: str) -> str:
+        """The drawing, with a description for those who do not see it."""
+        across, down = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
+        clip = f'<svg x="{LEFT}" y="{TOP}" width="{across}" height="{down}" '
+        clip += f'viewBox="{LEFT} {TOP} {across} {down}">'
+        frame = f'<path class="frame" d="M{LEFT} {TOP}V{TOP + down}H{LEFT + across}"/>'
+        x_power, x_ticks = _ticks(self.x, 5, self.log)
+        y_power, y_ticks = _ticks(self.y, 5, self.log)
+        texts = []
+        for value, label in x_ticks:
+            px = self.at(value, self.y[0])[0]
+            texts.append(f'<path class="grid" d="M{px:.1f} {TOP}V{TOP + down}"/>')
+            texts.append(_text(px, TOP + down + 14, label, "middle"))
+        for value, label in y_ticks:
+            py = self.at(self.x[0], value)[1]
+            texts.append(f'<path class="grid" d="M{LEFT} {py:.1f}H{LEFT + across}"/>')
+            texts.append(_text(LEFT - 5, py + 4, label, "end"))
+        x_label, y_label = self.labels
+        texts.append(_text(LEFT + across / 2, HEIGHT - 6, _with_power(x_label, x_power), "middle"))
+        texts.append(
+            f'<text class="axis" text-anchor="middle" '
+            f'transform="translate(11 {TOP + down / 2:.1f}) rotate(-90)">'
+            f"{escape(_with_power(y_label, y_power))}</text>"
+        )
+        return (
+            f'<svg class="plot" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
+            f'aria-label="{escape(description)}">'
+            + "".join(texts)
+            + clip
+            + "".join(self.marks)
+            + f"</svg>{frame}</svg>"
+        )
+
+
+def _widened(side: tuple[float, float], log: bool) -> tuple[float, float]:
+    """A range with a little room, and some width in any case."""
+    low, high = side
+    if log:
+        low, high = math.log10(low), math.log10(high)
+    room = 0.05 * (high - low)
+    if room < 1e-12 * max(abs(low), abs(high), 1e-300):
+        room = 0.5 if log else max(abs(low), 1e-300) * 0.1
+    low, high = low - room, high + room
+    return (10.0**low, 10.0**high) if log else (low, high)
+
+
+def _share(value: float, side: tuple[float, float], log: bool) -> float:
+    low, high = side
+    if log:
+        value, low, high = math.log10(value), math.log10(low), math.log10(high)
+    return (value - low) / (high - low)
+
+
+def _ticks(side: tuple[float, float], most: int, log: bool) -> tuple[int, list[tuple[float, str]]]:
+    """The power of ten that was taken out, and the ticks with their labels."""
+    low, high = side
+    if log:
+        return 0, _log_ticks(low, high, most)
+    step = _step((high - low) / most)
+    first, last = math.ceil(low / step), math.floor(high / step)
+    values = [i * step for i in range(first, last + 1)]
+    largest = max(abs(low), abs(high))
+    power = math.floor(math.log10(largest))
+    smallest = math.floor(math.log10(step))
+    if -3 <= power <= 4 and -smallest <= DIGITS - 1:
+        power = 0
+    decimals = max(power - smallest, 0)
+    return power, [(value, f"{value / 10.0**power + 0.0:.{decimals}f}") for value in values]
+
+
+def _log_ticks(low: float, high: float, most: int) -> list[tuple[float, str]]:
+    start, stop = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    for parts in ((1,), (1, 3), (1, 2, 5)):
+        values = [m * 10.0**e for e in range(start, stop + 1) for m in parts]
+        values = [value for value in values if low <= value <= high]
+        if len(values) >= 3:
+            break
+    values = values[:: math.ceil(len(values) / (most + 1))]
+    return [(value, _power_label(value)) for value in values]
+
+
+def _power_label(value: float) -> str:
+    power = math.floor(math.log10(value) + 1e-9)
+    if -2 <= power <= 3:
+        return f"{value:g}"
+    lead = round(value / 10.0**power)
+    text = f"10{str(power).translate(SUPERSCRIPT)}"
+    return text if lead == 1 else f"{lead}·{text}"
+
+
+def _step(rough: float) -> float:
+    power = 10.0 ** math.floor(math.log10(rough))
+    return next(m * power for m in (1, 2, 5, 10) if m * power >= rough * (1 - 1e-9))
+
+
+def _with_power(label: tuple[str, str], power: int) -> str:
+    text, unit = label
+    scale = f"10{str(power).translate(SUPERSCRIPT)}" if power else ""
+    whole = ", ".join(part for part in (text, f"{scale} {unit}".strip()) if part)
+    return whole if len(whole) <= LONGEST else whole[: LONGEST - 1] + "…"
+
+
+def _text(x: float, y: float, text: str, anchor: str) -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(text)}</text>'

@@ -1,0 +1,248 @@
+"""What a report says, as plain data: read from a study once, written in three ways."""
+
+import json
+import math
+import platform
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from steinquad._types import Array, Progress
+from steinquad.errors import InputError
+from steinquad.estimate import Estimate
+from steinquad.report.sensitivity import (
+    CURVE_DRAWS,
+    DRAWS,
+    Sensitivity,
+    no_sensitivity,
+    sensitivity,
+)
+from steinquad.studies.answer import Gathered, gather
+from steinquad.studies.study import Study
+
+__all__ = ["CITE", "collect"]
+
+PACKAGES = ("steinquad", "numpy", "scipy", "jax", "numpyro")
+MOST_SHOWN = 1000  # predicted and simulated values that are listed; the store has all
+LOOKS, FIRST_LOOK = 24, 0.1  # at the plain average on the way, from this share on
+LONGEST_ERROR = 500  # characters of an example
+CITE = {
+    "software": "The steinquad developers. steinquad: Bayesian numerical integration, version {}.",
+    "paper": "Katharina Ott, Michael Tiemann, Philipp Hennig and François-Xavier Briol. Bayesian "
+    "Numerical Integration with Neural Networks. Uncertainty in Artificial Intelligence, 2023.",
+}
+
+
+def collect(study: Study, *, progress: Progress | None = None) -> dict[str, Any]:
+    """Everything that a report tells of a study, ready for JSON; numbers have all their digits."""
+    store = study.evaluations
+    counts = store.counts()  # first: complains of a store that is not there
+    data = gather(store, None, study.measure.dim, len(study.outputs))
+    estimate, refused = None, None
+    try:
+        estimate = study.estimate(n=data.n, progress=progress)
+    except InputError as error:
+        refused = str(error)
+    inputs = [
+        {"name": name, "unit": study.units.get(name, ""), "middle90": _middle(data.x[:, i])}
+        for i, name in enumerate(study.measure.names)
+    ]
+    content = {
+        "format": "steinquad report 1",
+        "study": {
+            "name": study.name,
+            "store": str(study.store),
+            "points": study.points,
+            "seed": int(study.seed),
+            "runs": study.runs,
+            "until": None if study.until is None else dict(study.until),
+        },
+        "made": datetime.now(UTC).isoformat(timespec="seconds"),
+        "inputs": inputs,
+        "refused": refused,
+        "answer": None,
+        "outputs": [],
+        "sensitivity": None,
+        "evaluations": _evaluations(study, counts.done, counts.failed, data),
+        "timing": _timing(study, counts.seconds),
+        "versions": {
+            "python": platform.python_version(),
+            **{name: version(name) for name in PACKAGES},
+        },
+        "integrand_versions": store.versions(),
+        "cite": {key: text.format(version("steinquad")) for key, text in CITE.items()},
+    }
+    if estimate is not None:
+        content |= _answer(study, estimate, data)
+    return _without_nan(content)
+
+
+def _answer(study: Study, estimate: Estimate, data: Gathered) -> dict[str, Any]:
+    reason = no_sensitivity(estimate, study.measure)
+    found = None
+    if reason is None:
+        found = sensitivity(estimate, study.measure, seed=int(study.seed))
+    record = estimate.to_dict()
+    kept = [*_kept(study, data.n), (data.n, record)]
+    low, high = (np.atleast_1d(side) for side in estimate.interval(0.95))
+    outputs = []
+    for j, name in enumerate(study.outputs):
+        outputs.append(
+            {
+                "name": name,
+                "unit": study.units.get(name, ""),
+                "mean": float(np.atleast_1d(estimate.mean)[j]),
+                "std": float(np.atleast_1d(estimate.std)[j]),
+                "interval95": [float(low[j]), float(high[j])],
+                "spread": float(data.fx[:, j].std(ddof=1)),
+                "convergence": [_look(n, each, j) for n, each in kept],
+                "average": _averages(data.fx[:, j], iid=study.points == "iid"),
+                "check": _check(estimate, j, data.fx[:, j]),
+                "predicted": _predicted(estimate, j),
+                "effects": [] if found is None else _effects(found, study.measure.names, j),
+            }
+        )
+    return {
+        "answer": {
+            "method": estimate.method,
+            "n": estimate.n,
+            "status": estimate.status.code,
+            "message": estimate.status.message,
+            "target_reached": None if study.until is None else study.budget.reached(record),
+            "folds": None if estimate.check is None else estimate.check.folds,
+        },
+        "outputs": outputs,
+        "sensitivity": {"reason": reason, "draws": DRAWS, "curve_draws": CURVE_DRAWS},
+    }
+
+
+def _kept(study: Study, last: int) -> list[tuple[int, Mapping[str, Any]]]:
+    """Answers from fewer points by the same method, the latest of each number of points."""
+    method = "default" if study.method is None else repr(study.method)
+    found: dict[int, tuple[int, Mapping[str, Any]]] = {}
+    for n, settings, record in study.evaluations.estimates():
+        own_method, seed, failed, _ = json.loads(settings)
+        if n >= last or (own_method, seed) != (method, int(study.seed)):
+            continue
+        if n not in found or failed <= found[n][0]:  # a point that failed may be done later
+            found[n] = (failed, record)
+    return [(n, record) for n, (_, record) in sorted(found.items())]
+
+
+def _look(n: int, record: Mapping[str, Any], j: int) -> dict[str, Any]:
+    low, high = (np.atleast_1d(side)[j] for side in record["interval95"])
+    return {
+        "n": n,
+        "mean": float(np.atleast_1d(record["mean"])[j]),
+        "std": float(np.atleast_1d(record["std"])[j]),
+        "interval95": [float(low), float(high)],
+        "status": record["status"],
+    }
+
+
+def _averages(values: Array, *, iid: bool) -> list[dict[str, Any]]:
+    """The plain average of the first values, with its standard error for independent points."""
+    n = len(values)
+    looks = np.geomspace(max(FIRST_LOOK * n, 2), n, LOOKS).round().astype(int)
+    found = []
+    for m in np.unique(looks).tolist():
+        error = float(values[:m].std(ddof=1)) / math.sqrt(m) if iid else None
+        found.append({"n": m, "mean": float(values[:m].mean()), "std": error})
+    return found
+
+
+def _check(estimate: Estimate, j: int, values: Array) -> dict[str, Any] | None:
+    check = estimate.check
+    if check is None:
+        return None
+    mean, std = float(np.atleast_1d(check.mean)[j]), float(np.atleast_1d(check.std)[j])
+    gap = abs(mean - float(np.atleast_1d(estimate.mean)[j]))
+    residual = float(check.residual[j])
+    return {
+        "mean": mean,
+        "std": std,
+        "distance": gap / std if std > 0 else 0.0,
+        "residual": residual,
+        "explained": 1.0 - (residual / s) ** 2 if (s := float(values.std())) > 0 else None,
+    }
+
+
+def _predicted(estimate: Estimate, j: int) -> dict[str, Any] | None:
+    """Pairs of predicted and simulated values, of points that the fit has not seen if it can."""
+    shown = None if estimate.check is None else estimate.check.predicted
+    cross_fitted = shown is not None
+    shown = shown if cross_fitted else estimate.fitted
+    if shown is None or estimate.values is None or estimate.fitted is None:
+        return None
+    rows = np.flatnonzero(np.isfinite(shown[:, j]))
+    rows = rows[np.unique(np.linspace(0, len(rows) - 1, MOST_SHOWN).astype(int))]
+    return {
+        "kind": "cross-fitted" if cross_fitted else "fitted",
+        "points": [[float(shown[i, j]), float(estimate.values[i, j])] for i in rows],
+    }
+
+
+def _effects(found: Sensitivity, names: tuple[str, ...], j: int) -> list[dict[str, Any]]:
+    """Of every input, or group of inputs that depend on each other, the most important first."""
+    effects = []
+    for i, columns in enumerate(found.columns):
+        curve = found.curves[i]
+        effects.append(
+            {
+                "inputs": [names[column] for column in columns],
+                "first": float(found.first[i, j]),
+                "first_std": float(found.first_std[i, j]),
+                "total": float(found.total[i, j]),
+                "total_std": float(found.total_std[i, j]),
+                "curve": curve
+                and {
+                    "x": curve.x.tolist(),
+                    "mean": curve.mean[:, j].tolist(),
+                    "std": curve.std[:, j].tolist(),
+                },
+            }
+        )
+    return sorted(effects, key=lambda each: -np.nan_to_num(each["total"]))
+
+
+def _evaluations(study: Study, done: int, failed: int, data: Gathered) -> dict[str, Any]:
+    every = max(done + failed, 1)
+    kinds = [
+        {
+            "kind": kind,
+            "count": count,
+            "share": count / every,
+            "number": number,
+            "example": (error or "")[:LONGEST_ERROR],
+        }
+        for kind, count, number, error in (study.evaluations.first_failures() if failed else ())
+    ]
+    return {
+        "done": done,
+        "failed": failed,
+        "share_failed": failed / every,
+        "used": data.n - data.failed,
+        "on_failure": study.on_failure,
+        "kinds": kinds,
+    }
+
+
+def _timing(study: Study, seconds: float) -> dict[str, Any]:
+    median, longest = study.evaluations.median_and_longest() or (None, None)
+    return {"seconds": seconds, "median": median, "longest": longest}
+
+
+def _middle(column: Array) -> list[float] | None:
+    return np.quantile(column, [0.05, 0.95]).tolist() if len(column) > 1 else None
+
+
+def _without_nan(value: Any) -> Any:
+    """JSON has no NaN and no infinity: None for both."""
+    if isinstance(value, dict):
+        return {key: _without_nan(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_nan(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,89 @@
+"""The drawings of a report, each from the plain data of one output."""
+
+from typing import Any
+
+from steinquad.report.axes import Axes
+from steinquad.report.sensitivity import INNER
+
+__all__ = ["convergence", "main_effect", "predictions", "shrinking"]
+
+TWO_SIDED = 1.96
+
+
+def convergence(output: dict[str, Any]) -> str:
+    """The estimate less its last value against runs; the plain average if there is no other."""
+    looks, averages, last = output["convergence"], output["average"], output["mean"]
+    n = [look["n"] for look in looks]
+    low = [look["interval95"][0] - last for look in looks]
+    high = [look["interval95"][1] - last for look in looks]
+    average = [each["mean"] - last for each in averages] if len(looks) == 1 else []
+    counts = [each["n"] for each in averages][: len(average)]
+    half = [TWO_SIDED * (each["std"] or 0.0) for each in averages][: len(average)]
+    below = [a - h for a, h in zip(average, half, strict=True)]
+    above = [a + h for a, h in zip(average, half, strict=True)]
+    axes = Axes(
+        (min(n[0], *counts, n[-1]), n[-1]),
+        (min(*low, *below, 0.0), max(*high, *above, 0.0)),
+        ("runs", ""),
+        ("estimate less the answer", output["unit"]),
+    )
+    if average:
+        axes.band(counts, below, above, "band-b")
+        axes.line(counts, average, "line-b")
+    for count, a, b in zip(n, low, high, strict=True):
+        axes.line([count, count], [a, b], "line-a")
+    axes.dots(n, [look["mean"] - last for look in looks], "dot-a")
+    return axes.svg(f"Estimate of {output['name']} against the number of runs")
+
+
+def shrinking(output: dict[str, Any]) -> str | None:
+    """Std against runs, both logarithmic; None where none is positive."""
+    looks = [(look["n"], look["std"]) for look in output["convergence"] if look["std"]]
+    averages = [(each["n"], each["std"]) for each in output["average"] if each["std"]]
+    if not looks:
+        return None
+    every = [*looks, *averages]
+    axes = Axes(
+        (min(n for n, _ in every), max(n for n, _ in every)),
+        (min(std for _, std in every), max(std for _, std in every)),
+        ("runs", ""),
+        ("std", output["unit"]),
+        log=True,
+    )
+    if averages:
+        axes.line([n for n, _ in averages], [std for _, std in averages], "line-b")
+    runs, stds = zip(*looks, strict=True)
+    axes.line(runs, stds, "line-a")
+    axes.dots(runs, stds, "dot-a")
+    return axes.svg(f"Standard deviation of the estimate of {output['name']} against runs")
+
+
+def predictions(output: dict[str, Any]) -> str:
+    """Simulated against predicted values, with the line on which both agree."""
+    points = output["predicted"]["points"]
+    predicted, simulated = zip(*points, strict=True)
+    reach = (min(simulated), max(simulated))
+    wide = (min(*reach, *predicted), max(*reach, *predicted))
+    name = output["name"]
+    axes = Axes(wide, wide, ("predicted", output["unit"]), ("simulated", output["unit"]))
+    axes.line(wide, wide, "line-b")
+    axes.dots(predicted, simulated, "dot-a faint", radius=2.0)
+    return axes.svg(f"Simulated against predicted values of {name}")
+
+
+def main_effect(
+    output: dict[str, Any], effect: dict[str, Any], unit: str, reach: tuple[float, float]
+) -> str:
+    """The mean of an output given one input, with a band for the error of its draws."""
+    curve, (name,) = effect["curve"], effect["inputs"]
+    x = curve["x"]
+    axes = Axes((x[0], x[-1]), reach, (name, unit), ("mean", output["unit"]))
+    pairs = list(zip(curve["mean"], curve["std"], strict=True))
+    low = [mean - TWO_SIDED * std for mean, std in pairs]
+    high = [mean + TWO_SIDED * std for mean, std in pairs]
+    axes.band(x, low, high, "band-a")
+    axes.line(x, curve["mean"], "line-a")
+    share = 100 * (INNER[1] - INNER[0])
+    return axes.svg(
+        f"Mean of {output['name']} given {name}, over the middle {share:.0f} % of its values"
+    )

@@ -1,0 +1,53 @@
+"""A page as Markdown: the same words and numbers, tables in place of drawings."""
+
+import re
+from collections.abc import Iterable
+
+from steinquad.report.blocks import Answer, Block, Figure, Heading, Note, Quote, Table, Text
+from steinquad.report.text import visible
+
+__all__ = ["to_markdown"]
+
+SPECIAL = re.compile(r"([\\`*_{}\[\]|~$@]|:(?=//))")  # nothing of the user's begins a line
+
+
+def to_markdown(blocks: Iterable[Block]) -> str:
+    """The whole file."""
+    return "\n\n".join(map(_block, blocks)) + "\n"
+
+
+def _block(block: Block) -> str:
+    match block:
+        case Heading(level, text):
+            return f"{'#' * level} {_text(text)}"
+        case Text(text):
+            return _text(text)
+        case Note(_, head, text):
+            return f"> **{_text(head)}**\n>\n> {_text(text)}"
+        case Answer(name, value, interval, more):
+            lines = (f"**{_text(value)}**", _text(interval), _text(more))
+            return f"### {_text(name)}\n\n" + "\n\n".join(lines)
+        case Table():
+            return _table(block)
+        case Figure(_, caption, numbers):
+            drawn = f"*Figure, drawn in the HTML report: {_text(caption)}*"
+            return drawn if numbers is None else f"{drawn}\n\n{_table(numbers)}"
+        case Quote(text):
+            # Indented by four: code, in which nothing is obeyed.
+            shown = visible(text, lines=True).split("\n")
+            return "\n".join(f"    {line}" for line in shown)
+
+
+def _table(table: Table) -> str:
+    marks = ("---" if j < table.left else "---:" for j in range(len(table.head)))
+    rows = (table.head, tuple(marks), *table.rows)
+    return "\n".join(
+        "| " + " | ".join(cell if i == 1 else _text(cell) for cell in row) + " |"
+        for i, row in enumerate(rows)
+    )
+
+
+def _text(text: str) -> str:
+    """Escaped: backslashes for Markdown, entities for the HTML that it lets through."""
+    text = SPECIAL.sub(r"\\\1", visible(text))
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -1,0 +1,101 @@
+"""Numbers as people read them: rounded to their uncertainty, large and small ones by powers."""
+
+import math
+
+__all__ = ["interval", "percent", "rounded", "short", "with_std"]
+
+SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+LEAST, MOST = -3, 5  # powers of ten that are written out
+SUSPICIOUS = 15  # digits beyond which a double has nothing to say
+
+
+def with_std(mean: float, std: float, unit: str = "") -> str:
+    """Mean and std with as many digits as the std knows, two of its own.
+
+    >>> with_std(0.0091930654, 2.2e-7, "m")
+    '(9.19307 ± 0.00022) × 10⁻³ m'
+    >>> with_std(12.3456, 0.0321)
+    '12.346 ± 0.032'
+    """
+    power, decimals = _scale(mean, std)
+    if decimals is None:
+        return _unit(f"{short(mean, 10)} ± {short(std)}", unit)
+    text = f"{_fixed(mean, power, decimals)} ± {_fixed(std, power, decimals)}"
+    return _unit(f"({text}){_times(power)}" if power else text, unit)
+
+
+def rounded(value: float, mean: float, std: float, unit: str = "") -> str:
+    """A value in the place of `mean`, with the digits that `with_std(mean, std)` has."""
+    power, decimals = _scale(mean, std)
+    if decimals is None or not math.isfinite(value):
+        return _unit(short(value, 10), unit)
+    return _unit(_fixed(value, power, decimals) + _times(power), unit)
+
+
+def interval(low: float, high: float, mean: float, std: float, unit: str = "") -> str:
+    """Two sides, with the digits that `with_std(mean, std)` has.
+
+    >>> interval(12.28, 12.41, 12.3456, 0.0321, "m")
+    '12.280 to 12.410 m'
+    """
+    power, decimals = _scale(mean, std)
+    if decimals is None or not math.isfinite(low + high):
+        return _unit(f"{short(low, 10)} to {short(high, 10)}", unit)
+    text = f"{_fixed(low, power, decimals)} to {_fixed(high, power, decimals)}"
+    return _unit(f"({text}){_times(power)}" if power else text, unit)
+
+
+def short(value: float, digits: int = 3, unit: str = "") -> str:
+    """A number by itself, with so many significant digits.
+
+    >>> short(0.000012345), short(1234.5), short(0.5)
+    ('1.23 × 10⁻⁵', '1230', '0.5')
+    """
+    if not math.isfinite(value) or value == 0:
+        return _unit(f"{value:g}", unit)
+    power = math.floor(math.log10(abs(float(f"{value:.{digits - 1}e}"))))
+    if LEAST <= power <= MOST:
+        digits_after = max(digits - 1 - power, 0)
+        text = _fixed(value, 0, digits - 1 - power)
+        return _unit(text.rstrip("0").rstrip(".") if digits_after else text, unit)
+    return _unit(f"{value / 10.0**power:.{digits}g}{_times(power)}", unit)
+
+
+def percent(share: float) -> str:
+    """A share in per cent, with two digits, also of what is lacking where it is nearly all.
+
+    >>> percent(0.0312), percent(0.9876), percent(0.99996), percent(1.0)
+    ('3.1 %', '98.8 %', 'more than 99.99 %', '100 %')
+    """
+    if not math.isfinite(share):
+        return "not known"
+    if 0.9999 < share < 1.0:
+        return "more than 99.99 %"
+    if 0.9 < share < 1.0:
+        return f"{100 * share:.{1 if share < 0.99 else 2}f} %"
+    return f"{100 * share:.{3 if share >= 1 else 2}g} %"
+
+
+def _scale(mean: float, std: float) -> tuple[int, int | None]:
+    """The power of ten to take out, and decimals after that; None if the std says nothing."""
+    if not (math.isfinite(mean) and math.isfinite(std) and std > 0):
+        return 0, None
+    power = math.floor(math.log10(max(abs(mean), std)))
+    power = 0 if LEAST < power <= MOST else power
+    last = 1 - math.floor(math.log10(float(f"{std:.1e}")))
+    if last + math.floor(math.log10(max(abs(mean), std))) > SUSPICIOUS:
+        return 0, None
+    return power, last + power
+
+
+def _fixed(value: float, power: int, decimals: int) -> str:
+    value = round(value / 10.0**power, decimals)
+    return f"{value + 0.0:.{max(decimals, 0)}f}"  # + 0.0: no minus before a zero
+
+
+def _times(power: int) -> str:
+    return f" × 10{str(power).translate(SUPERSCRIPT)}" if power else ""
+
+
+def _unit(text: str, unit: str) -> str:
+    return f"{text} {unit}" if unit else text

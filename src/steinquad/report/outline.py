@@ -1,0 +1,312 @@
+"""The page of a report: which block follows which, and in what words."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from steinquad.report.blocks import (
+    Answer,
+    Block,
+    Figure,
+    Heading,
+    Note,
+    Quote,
+    Row,
+    Table,
+    Text,
+)
+from steinquad.report.figures import convergence, main_effect, predictions, shrinking
+from steinquad.report.numbers import interval, percent, rounded, short, with_std
+from steinquad.report.sensitivity import INNER
+
+__all__ = ["outline"]
+
+MOST_CURVES = 6  # of an output; JSON has all
+IN_MARKDOWN = 7  # values of a curve that are listed where it is not drawn
+GOOD = ("converged", "constant")
+MEANING = {
+    "converged": "all checks passed",
+    "constant": "the output does not vary",
+    "max_steps": "training ended before it settled",
+    "max_n": "the target was not reached",
+    "suspect": "a check failed: read this before using the numbers",
+    "not_finite": "numerical failure: do not use the numbers",
+}
+
+
+def outline(content: dict[str, Any]) -> Iterator[Block]:
+    """All blocks of the page in their order."""
+    study, answer = content["study"], content["answer"]
+    yield Heading(1, study["name"])
+    if answer is None:
+        yield Note("doubt", "No answer", content["refused"])
+    else:
+        yield Text(
+            f"Mean of {_listed([output['name'] for output in content['outputs']])} under "
+            f"{len(content['inputs'])} uncertain inputs, from {answer['n']} simulator runs by "
+            f"the method {answer['method']}."
+        )
+        yield from _verdict(content)
+        yield Heading(2, "Answer")
+        for output in content["outputs"]:
+            yield _answer(output)
+        for output in content["outputs"]:
+            title = output["name"]
+            yield Heading(2, f"{title}: convergence")
+            yield from _convergence(output)
+            yield Heading(2, f"{title}: held-out check")
+            yield from _check(output, answer)
+            yield Heading(2, f"{title}: which inputs matter")
+            yield from _effects(output, content)
+    yield Heading(2, "Inputs")
+    yield _inputs(content["inputs"])
+    yield Heading(2, "Failures")
+    yield from _failures(content["evaluations"])
+    yield Heading(2, "Timing")
+    yield from _timing(content)
+    yield Heading(2, "How to cite")
+    yield Quote(f"{content['cite']['software']}\n{content['cite']['paper']}")
+    yield Heading(2, "Versions")
+    yield from _versions(content)
+
+
+def _verdict(content: dict[str, Any]) -> Iterator[Block]:
+    answer, until = content["answer"], content["study"]["until"]
+    code = answer["status"]
+    sentence = answer["message"][:1].upper() + answer["message"][1:] + "."
+    kind = "good" if code in GOOD else "doubt"
+    yield Note(kind, f"Status {code}: {MEANING[code]}", sentence)
+    if until is not None:
+        wanted = " and ".join(
+            f"{key.replace('_', ' ')} ≤ {short(value)}" for key, value in until.items()
+        )
+        reached = "reached" if answer["target_reached"] else "not reached"
+        yield Text(f"Target, for every output: {wanted}; {reached}.")
+
+
+def _answer(output: dict[str, Any]) -> Answer:
+    mean, std, unit = _number(output["mean"]), _number(output["std"]), output["unit"]
+    low, high = map(_number, output["interval95"])
+    last = output["average"][-1]
+    more = f"One run varies by {short(output['spread'], 2, unit)} (standard deviation)."
+    if last["std"] and std > 0:
+        more += f" The plain average of the same runs has the std {short(last['std'], 2, unit)}."
+    return Answer(
+        output["name"],
+        with_std(mean, std, unit),
+        f"95 % interval: {interval(low, high, mean, std, unit)}",
+        more,
+    )
+
+
+def _convergence(output: dict[str, Any]) -> Iterator[Block]:
+    looks, unit = output["convergence"], output["unit"]
+    if any(look["mean"] is None or None in look["interval95"] for look in looks):
+        yield Text("An estimate on the way is not a finite number: nothing to draw.")
+        return
+    rows = tuple(
+        (
+            str(look["n"]),
+            rounded(look["mean"], look["mean"], look["std"], unit),
+            short(look["std"], 2, unit),
+            look["status"],
+        )
+        for look in looks
+    )
+    table = Table(("runs", "estimate", "std", "status"), rows)
+    caption = "Dots with bars: the estimate and its 95 % interval, less the answer."
+    if len(looks) == 1:
+        yield Text(
+            "One estimate is stored, the last. A study with a target, or with every = ... in its "
+            "budget, keeps those on the way too."
+        )
+        caption += " Dashed line: the plain average of the first runs"
+        caption += ", with its 95 % band." if output["average"][-1]["std"] is not None else "."
+    yield Figure(convergence(output), caption, table)
+    drawn = shrinking(output)
+    if drawn is not None:
+        yield Figure(
+            drawn,
+            "Standard deviation of the estimate (dots)"
+            + (
+                " and of the plain average (dashed) against runs."
+                if output["average"][-1]["std"]
+                else " against runs."
+            ),
+        )
+
+
+def _check(output: dict[str, Any], answer: dict[str, Any]) -> Iterator[Block]:
+    check, unit = output["check"], output["unit"]
+    if check is None:
+        yield Text("No held-out check: this method, or so few points, has none.")
+    else:
+        explained = check["explained"]
+        yield Text(
+            f"{answer['folds']} fits, each to a part of the runs and judged on the rest, give "
+            f"{with_std(_number(check['mean']), _number(check['std']), unit)}: "
+            f"{short(_number(check['distance']), 2)} standard errors from the answer. "
+            f"At runs that it has not seen the model is wrong by "
+            f"{short(_number(check['residual']), 2, unit)} (root mean square)"
+            + (
+                "."
+                if explained is None
+                else f"; it explains {percent(explained)} of the variance."
+            )
+        )
+    shown = output["predicted"]
+    if shown is None:
+        yield Text("The method has no model of the output that could be compared with the runs.")
+        return
+    if shown["kind"] == "cross-fitted":
+        words = "Predicted (cross-fitted: by a fit that has not seen the run)"
+    else:
+        words = "Predicted (fitted: the model has seen these runs, so agreement proves little)"
+    if not shown["points"]:
+        yield Text("No prediction is a finite number.")
+        return
+    count = len(shown["points"])
+    yield Figure(
+        predictions(output),
+        f"{words} against simulated values, {count} runs. On the dashed line both agree.",
+    )
+
+
+def _effects(output: dict[str, Any], content: dict[str, Any]) -> Iterator[Block]:
+    about = content["sensitivity"]
+    if about["reason"]:
+        yield Text(about["reason"])
+        return
+    effects = [each for each in output["effects"] if each["first"] is not None]
+    if not effects:
+        yield Text("The model of this output does not vary, so no input matters.")
+        return
+    rows = tuple(
+        (
+            " and ".join(each["inputs"]) + (" (together)" if len(each["inputs"]) > 1 else ""),
+            _index(each["first"], each["first_std"]),
+            _index(each["total"], each["total_std"]),
+        )
+        for each in effects
+    )
+    bars = tuple((each["first"], each["total"]) for each in effects)
+    yield Table(("input", "first order", "total"), rows, bars=bars)
+    sum_first = sum(each["first"] for each in effects)
+    yield Text(
+        "Sobol indices of the fitted model: the share of the variance of the output that an input "
+        "explains by itself (first order; filled bar), and together with others (total; outline). "
+        f"First-order shares add up to {percent(min(sum_first, 1.0))}; the rest is interaction. "
+        f"From {about['draws']} fresh draws of the inputs; ± is the standard error of these "
+        "draws, and does not tell how well the model follows the simulator: see the held-out "
+        "check."
+    )
+    if any(len(each["inputs"]) > 1 for each in effects):
+        yield Text(
+            "Indices are for independent inputs: those that depend on each other have one "
+            "together, and no curve."
+        )
+    yield from _curves(output, effects, content)
+
+
+def _curves(
+    output: dict[str, Any], effects: list[dict[str, Any]], content: dict[str, Any]
+) -> Iterator[Block]:
+    curved = [each for each in effects if each["curve"] and None not in each["curve"]["mean"]]
+    curved = curved[:MOST_CURVES]
+    if not curved:
+        return
+    means = [value for each in curved for value in each["curve"]["mean"]]
+    units = {each["name"]: each["unit"] for each in content["inputs"]}
+    share = 100 * (INNER[1] - INNER[0])
+    yield Text(
+        f"Main effects: the mean of the output given one input, over the middle {share:.0f} % of "
+        f"its values, from {content['sensitivity']['curve_draws']} draws of the others; bands are "
+        "95 % for these draws."
+        + (f" The {MOST_CURVES} largest are shown." if len(effects) > len(curved) else "")
+    )
+    for each in curved:
+        (name,) = each["inputs"]
+        unit = units[name]
+        yield Figure(
+            main_effect(output, each, unit, (min(means), max(means))),
+            f"Mean of {output['name']} given {name}.",
+            _curve_table(each["curve"], name, unit, output),
+        )
+
+
+def _curve_table(curve: dict[str, Any], name: str, unit: str, output: dict[str, Any]) -> Table:
+    last = len(curve["x"]) - 1
+    picked = [round(i * last / (IN_MARKDOWN - 1)) for i in range(IN_MARKDOWN)]
+    rows = tuple(
+        (short(curve["x"][i], 4, unit), short(curve["mean"][i], 4, output["unit"])) for i in picked
+    )
+    return Table((name, f"mean of {output['name']}"), rows, left=0)
+
+
+def _inputs(inputs: list[dict[str, Any]]) -> Table:
+    rows: list[Row] = []
+    for each in inputs:
+        low, high = each["middle90"] or (float("nan"), float("nan"))
+        rows.append((each["name"], each["unit"], f"{short(low, 4)} to {short(high, 4)}"))
+    return Table(("input", "unit", "middle 90 % of the points"), tuple(rows), left=2)
+
+
+def _failures(evaluations: dict[str, Any]) -> Iterator[Block]:
+    failed, done = evaluations["failed"], evaluations["done"]
+    if not failed:
+        yield Text(f"None of {done} evaluations failed.")
+        return
+    share = percent(evaluations["share_failed"])
+    rule = {
+        "refuse": "more than 1 % are refused",
+        "ignore": "the study says to ignore such points",
+    }[evaluations["on_failure"]]
+    yield Text(f"{failed} of {done + failed} evaluations failed, {share} of the points; {rule}.")
+    rows = tuple(
+        (each["kind"], str(each["count"]), percent(each["share"])) for each in evaluations["kinds"]
+    )
+    yield Table(("kind", "evaluations", "share"), rows)
+    for each in evaluations["kinds"]:
+        yield Text(f"The first by {each['kind']}, point {each['number']}:")
+        yield Quote(each["example"] or "(no text)")
+
+
+def _timing(content: dict[str, Any]) -> Iterator[Block]:
+    timing, done = content["timing"], content["evaluations"]["done"]
+    if timing["median"] is None:
+        yield Text("No evaluation is done yet.")
+        return
+    yield Text(
+        f"{done} evaluations are done. All together, failed ones included, took "
+        f"{_duration(timing['seconds'])} of simulator time; the median is "
+        f"{_duration(timing['median'])}, the longest {_duration(timing['longest'])}."
+    )
+
+
+def _versions(content: dict[str, Any]) -> Iterator[Block]:
+    study = content["study"]
+    rows = [*content["versions"].items()]
+    rows += [("integrand", version) for version in content["integrand_versions"]]
+    rows += [("points", study["points"]), ("seed", str(study["seed"]))]
+    rows += [("store", study["store"]), ("report made", content["made"])]
+    yield Table(("what", "version"), tuple(rows), left=2)
+
+
+def _index(value: float, std: float) -> str:
+    """An index with its standard error; three decimals are enough for a share."""
+    decimals = 2 if std >= 0.01 else 3
+    return f"{round(value, decimals) + 0.0:.{decimals}f} ± {max(std, 0.001):.{decimals}f}"
+
+
+def _duration(seconds: float) -> str:
+    for size, unit in ((86400.0, "d"), (3600.0, "h"), (60.0, "min")):
+        if seconds >= 2 * size:
+            return short(seconds / size, 3, unit)
+    return short(seconds, 3, "s") if seconds >= 0.1 else short(1e3 * seconds, 3, "ms")
+
+
+def _number(value: float | None) -> float:
+    return float("nan") if value is None else value
+
+
+def _listed(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -1,0 +1,16 @@
+"""A user's text without what a page or a terminal would obey."""
+
+__all__ = ["visible"]
+
+
+def visible(text: str, *, lines: bool = False) -> str:
+    r"""With a mark for every character that is not printable; line breaks are spaces, or kept.
+
+    >>> visible("one\ttwo\x1b[31m")
+    'one two�[31m'
+    """
+    kept = "\n" if lines else ""
+    return "".join(
+        c if c.isprintable() or c in kept else " " if c.isspace() else "\N{REPLACEMENT CHARACTER}"
+        for c in text
+    )

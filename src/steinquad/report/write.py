@@ -1,0 +1,56 @@
+"""A report as files."""
+
+import json
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from steinquad._types import Progress
+from steinquad.errors import InputError
+from steinquad.report.content import collect
+from steinquad.report.html import to_html
+from steinquad.report.markdown import to_markdown
+from steinquad.report.outline import outline
+from steinquad.studies.study import Study
+
+__all__ = ["FORMATS", "write_report"]
+
+FORMATS: dict[str, Callable[[dict[str, Any]], str]] = {
+    ".html": lambda content: to_html(content["study"]["name"], outline(content)),
+    ".md": lambda content: to_markdown(outline(content)),
+    ".json": lambda content: json.dumps(content, indent=1, allow_nan=False) + "\n",
+}
+
+
+def write_report(
+    study: Study, paths: Sequence[Path], *, progress: Progress | None = None
+) -> dict[str, Any]:
+    """Estimate once, and write every file in the format of its ending; returns the content."""
+    _check_targets(paths)
+    content = collect(study, progress=progress)
+    for path in paths:
+        _replace(path, FORMATS[path.suffix.lower()](content))
+    return content
+
+
+def _check_targets(paths: Sequence[Path]) -> None:
+    """Complain before the work of an estimate."""
+    for path in paths:
+        if path.suffix.lower() not in FORMATS or not path.parent.is_dir():
+            endings = ", ".join(FORMATS)
+            raise InputError(
+                f"target {path} cannot be written; give a file ending in {endings} in a directory."
+            )
+
+
+def _replace(path: Path, text: str) -> None:
+    """Write the whole file, or leave what was there."""
+    partial = path.with_name(path.name + ".part")
+    try:
+        partial.write_text(text, encoding="utf-8")
+        os.replace(partial, path)
+    except OSError as error:
+        raise InputError(f"target {path} cannot be written ({error.strerror}).") from None
+    finally:
+        partial.unlink(missing_ok=True)
