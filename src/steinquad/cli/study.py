@@ -3,7 +3,7 @@
 import csv
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
@@ -19,6 +19,7 @@ from steinquad.errors import InputError
 if TYPE_CHECKING:
     from steinquad.estimate import Estimate
     from steinquad.studies import Snapshot, Study
+    from steinquad.summaries import Statistic
 
 __all__ = ["estimate", "export", "init", "run", "status"]
 
@@ -142,10 +143,22 @@ def _load(file: Path) -> "Study":
 
 
 def _show(study: "Study", answer: "Estimate", as_json: bool) -> None:
+    """The answer, and the distributions where the file asks for them."""
+    found: dict[str, tuple[Statistic, ...]] = {}
+    if isinstance(study.outputs, Mapping):
+        with progress_bar(enabled=not as_json) as progress:
+            found = study.distribution(answer, progress=progress)
     if as_json:
-        typer.echo(json.dumps({"outputs": list(study.outputs), **answer.to_dict()}))
-    else:
-        typer.echo(answer.describe([_plain(name) for name in study.outputs]))
+        record = {"outputs": list(study.outputs), **answer.to_dict()}
+        if found:
+            rows = {name: [row.to_dict() for row in rows] for name, rows in found.items()}
+            record["distribution"] = rows
+        typer.echo(json.dumps(record))
+        return
+    typer.echo(answer.describe([_plain(name) for name in study.outputs]))
+    for name, rows in found.items():
+        for row in rows:
+            typer.echo(f"  {row.describe(_plain(name))}")
 
 
 @contextmanager
