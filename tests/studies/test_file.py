@@ -51,7 +51,7 @@ def test_defaults(load, tmp_path):
 
 
 def test_the_example_loads_as_it_is_and_with_its_comments_read(tmp_path):
-    text = (files("steinquad.studies") / "example" / "study.toml").read_text()
+    text = (files("steinquad.studies") / "examples" / "beam" / "study.toml").read_text()
     (tmp_path / "study.toml").write_text(text)
     study = sq.Study.load(tmp_path / "study.toml")
     assert study.measure.names == ("load", "length", "modulus", "height")

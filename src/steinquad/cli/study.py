@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["estimate", "export", "init", "run", "status"]
 
+EXAMPLES = {"beam": "simulator.py", "wind-farm": "farm.py"}  # with their simulators
 STOPPED = 130  # exit code after Ctrl-C
 
 File = Annotated[Path, typer.Argument(help="The study, a TOML file.")]
@@ -31,17 +32,20 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 def init(
     directory: Annotated[Path, typer.Argument(help="Where to write it.")] = Path(),
+    example: Annotated[str, typer.Option(help="beam or wind-farm.")] = "beam",
 ) -> None:
-    """Write a commented example: study.toml, and simulator.py to try it with."""
-    example = files("steinquad.studies") / "example"
-    names = ("study.toml", "simulator.py")
+    """Write an example: study.toml, and a simulator to try it with."""
+    if example not in EXAMPLES:
+        raise InputError(f"--example is {example!r}; choose one of {', '.join(EXAMPLES)}.")
+    source = files("steinquad.studies") / "examples" / example
+    names = ("study.toml", EXAMPLES[example])
     for name in names:
         if (directory / name).exists():
             raise InputError(f"directory has {directory / name} already; give another one.")
     try:
         directory.mkdir(parents=True, exist_ok=True)
         for name in names:
-            (directory / name).write_text((example / name).read_text())
+            (directory / name).write_text((source / name).read_text())
     except OSError as error:
         raise InputError(
             f"directory {directory} cannot be written ({error.strerror}); give another one."
