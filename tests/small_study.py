@@ -16,5 +16,6 @@ def law():
 def study(tmp_path, name="smooth", runs=40, **settings):
     """A small study of one of the integrands, by plain average unless it says otherwise."""
     fixed = {"method": sq.MonteCarlo(), "directory": HERE, "workers": 2, "where": "here"}
-    integrand = f"integrands.py:{name}" if isinstance(name, str) else name
+    named = f"integrands.py:{name}" if isinstance(name, str) else name
+    integrand = settings.pop("integrand", named)
     return sq.Study(integrand, law(), tmp_path / "s.sqlite", runs, **(fixed | settings))

@@ -53,8 +53,12 @@ def workers_of(pid):
     return found
 
 
-def exists(pid):
-    return os.path.exists(f"/proc/{pid}")
+def is_running(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
 
 
 def kill_and_resume(tmp_path, monkeypatch, *, kills, runs, seed):
@@ -86,7 +90,7 @@ def kill_and_resume(tmp_path, monkeypatch, *, kills, runs, seed):
             process.wait()
         killed += 1
         deadline = time.monotonic() + 30
-        while any(exists(pid) for pid in workers):  # nobody goes on computing for the dead
+        while any(is_running(pid) for pid in workers):  # nobody goes on computing for the dead
             assert time.monotonic() < deadline
             time.sleep(0.01)
         after = stored(tmp_path)
@@ -103,6 +107,36 @@ def kill_and_resume(tmp_path, monkeypatch, *, kills, runs, seed):
     # A point in flight at a kill is done again; a point that was stored is not.
     calls = Counter((tmp_path / "calls").read_text().splitlines())
     assert len(calls) == runs and runs <= calls.total() <= runs + spare
+
+
+def test_nothing_that_an_integrand_started_outlives_a_killed_driver(tmp_path):
+    (tmp_path / "f.py").write_text(
+        "import os, time\n"
+        "def f(a, b):\n"
+        "    if os.fork() == 0:\n"
+        "        time.sleep(60)\n"
+        "        os._exit(0)\n"
+        "    time.sleep(60)\n"
+    )
+    script = tmp_path / "driver.py"
+    script.write_text(
+        f"import sys\nsys.path.insert(0, {str(HERE.parent)!r})\n"
+        "from pathlib import Path\nfrom small_study import study\n"
+        "place = Path(sys.argv[1])\n"
+        "study(place, integrand='f.py:f', directory=place, where='pool', workers=1).run()\n"
+    )
+    process = subprocess.Popen([sys.executable, str(script), str(tmp_path)])
+    deadline, family = time.monotonic() + 120, []
+    while len(family) < 2:
+        assert time.monotonic() < deadline and process.poll() is None
+        time.sleep(0.05)
+        workers = workers_of(process.pid)
+        family = workers + [child for pid in workers for child in workers_of(pid)]
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    while any(is_running(pid) for pid in family):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 def test_the_driver_is_killed_a_few_times(tmp_path, monkeypatch):

@@ -208,6 +208,16 @@ def test_the_default_version_follows_the_file(tmp_path):
     assert first and second and first != second
 
 
+def test_files_of_one_name_in_two_places_are_two_integrands(tmp_path):
+    answers = []
+    for value in (1, 2):
+        place = tmp_path / str(value)
+        place.mkdir()
+        (place / "f.py").write_text(f"def f(a, b):\n    return a + {value}\n")
+        answers.append(study(place, "x", integrand="f.py:f", directory=place, runs=4).run().mean)
+    np.testing.assert_allclose(np.diff(answers), 1.0, rtol=1e-12)
+
+
 # -- when to stop ------------------------------------------------------------------------------
 
 
@@ -218,6 +228,11 @@ def test_a_target_stops_the_study(tmp_path):
     assert answer.std <= 0.1 and answer.n == found.status().done == looks[-1][0] < 5000
     assert [n for n, _, _ in looks] == list(range(50, answer.n + 1, 50))
     assert all(record["std"] > 0.1 for _, _, record in looks[:-1])
+
+
+def test_a_target_that_is_not_reached_is_told(tmp_path):
+    answer = study(tmp_path, runs=250, until={"std": 1e-9}).run()
+    assert answer.status.code == "max_n" and "after 250 points" in answer.status.message
 
 
 def test_looks_are_not_repeated(tmp_path, monkeypatch):

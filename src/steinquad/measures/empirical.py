@@ -30,7 +30,7 @@ class Empirical(Measure):
 
     >>> law = Empirical([1.0, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 6.0, 7.0])
     >>> law.cdf([[3.85]]).round(2)
-    array([[0.54]])
+    array([[0.51]])
     """
 
     provides = frozenset({"log_density", "sample", "cdf", "icdf"})

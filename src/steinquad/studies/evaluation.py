@@ -138,10 +138,10 @@ def evaluate_each(
 
 def load(call: Call) -> Callable[..., Any]:
     """The function that `call.function` names; raises whatever loading it raises."""
-    if call.function in _loaded:
-        return _loaded[call.function]
     where, _, name = call.function.rpartition(":")
     directory = str(Path(call.directory).resolve())
+    if (directory, call.function) in _loaded:
+        return _loaded[directory, call.function]
     if directory not in sys.path:
         sys.path.insert(0, directory)
     if where.endswith(".py"):
@@ -158,11 +158,11 @@ def load(call: Call) -> Callable[..., Any]:
         found = getattr(found, part)
     if not callable(found):
         raise TypeError(f"{call.function} is {type(found).__name__}, not a function")
-    _loaded[call.function] = found
+    _loaded[directory, call.function] = found
     return found
 
 
-_loaded: dict[str, Callable[..., Any]] = {}
+_loaded: dict[tuple[str, str], Callable[..., Any]] = {}
 
 
 def kill_commands() -> None:

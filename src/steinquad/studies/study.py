@@ -15,7 +15,7 @@ import numpy as np
 
 from steinquad._types import Progress, no_progress
 from steinquad.errors import InputError
-from steinquad.estimate import Estimate
+from steinquad.estimate import Estimate, Status
 from steinquad.estimators.base import Method
 from steinquad.estimators.choose import Choose
 from steinquad.measures import Measure, as_measure
@@ -210,7 +210,11 @@ class Study:
                     watch(Snapshot(counts.done, counts.failed, n, record))
                 if self.budget.reached(record):
                     break
-            return self.estimate(progress=progress, n=n) if estimate is None else estimate
+            assert record is not None
+            answer = self.estimate(progress=progress, n=n) if estimate is None else estimate
+            if self.until is None or self.budget.reached(record):
+                return answer
+            return _short_of_target(answer)
 
     def estimate(self, *, n: int | None = None, progress: Progress | None = None) -> Estimate:
         """The answer from what is stored: the longest beginning in which nothing is missing.
@@ -359,6 +363,13 @@ class Study:
         record = estimate.to_dict()
         self.evaluations.keep_estimate(n, settings, record)
         return record, estimate
+
+
+def _short_of_target(estimate: Estimate) -> Estimate:
+    if estimate.status.code in ("suspect", "not_finite"):
+        return estimate
+    message = f"the std is above the target after {estimate.n} points; allow more runs"
+    return estimate.with_status(Status("max_n", message))
 
 
 @contextmanager

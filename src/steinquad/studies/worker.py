@@ -39,6 +39,8 @@ def serve(evaluation: Any) -> None:
         for line in requests:
             lines.put(line)
         evaluation.kill_commands()
+        if os.getpgrp() == os.getpid():
+            os.killpg(0, signal.SIGKILL)  # and what the integrand started
         os._exit(0)
 
     threading.Thread(target=read, daemon=True).start()
