@@ -122,6 +122,15 @@ def test_a_good_model_shortens_and_a_bad_one_is_left_out():
     assert better(spread, corrected.spread(z, bad, None)) is spread
 
 
+def test_a_model_that_errs_in_the_tails_only_has_no_say_in_the_std():
+    rng = np.random.default_rng(7)
+    z, fresh = rng.normal(size=200), rng.normal(size=(1, 20_000))
+    blind = Surrogate(np.clip(z, -2.0, 2.0), np.clip(fresh, -2.0, 2.0), np.ones(1))
+    assert corrected.spread(z, blind, None).high == np.inf
+    plain = simulated.spread(z, None)
+    assert better(plain, corrected.spread(z, blind, None)) is plain
+
+
 def test_values_that_come_often_have_their_quantile():
     values = np.repeat([0.0, 1.0], [120, 80])
     model = Surrogate(values, np.repeat([[0.0, 1.0]], [600, 400], axis=1), np.ones(1))
