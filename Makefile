@@ -5,8 +5,10 @@ READY := .venv/.ready
 
 .PHONY: run test test-all check bench bench-paper bench-methods bench-scaling bench-speed bench-calibration bench-goodwin clean
 
+# 200 runs of a wind-farm simulator by worker processes; again: everything is there already.
 run: $(READY)
-	$(BIN)/steinquad demo --figure demo.png
+	test -e wind-farm/study.toml || $(BIN)/steinquad init wind-farm --example wind-farm
+	$(BIN)/steinquad run wind-farm/study.toml
 
 # Two workers, so one thread each.
 test: $(READY)
@@ -47,7 +49,7 @@ bench-scaling: $(READY)
 	$(BIN)/python benchmarks/scaling.py
 
 clean:
-	rm -rf .venv demo.png
+	rm -rf .venv wind-farm demo.png
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv

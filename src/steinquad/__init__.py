@@ -21,6 +21,7 @@ from steinquad.measures import Draws, LogDensity, Product, Truncated
 from steinquad.stein import multipliers
 from steinquad.stein.features import Features
 from steinquad.studies import Command, Study
+from steinquad.summaries import Statistic, distribution
 from steinquad.support import Support
 from steinquad.training.adam import Adam
 from steinquad.training.gauss_newton import GaussNewton
@@ -51,11 +52,13 @@ __all__ = [
     "Product",
     "QuasiMonteCarlo",
     "Regression",
+    "Statistic",
     "Status",
     "Study",
     "Support",
     "Truncated",
     "designs",
+    "distribution",
     "estimate",
     "integrate",
     "kernels",

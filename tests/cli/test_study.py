@@ -11,6 +11,7 @@ import time
 import pytest
 
 from steinquad.cli.main import main
+from steinquad.cli.study import EXAMPLES
 from steinquad.studies import Study
 
 STUDY = """\
@@ -126,6 +127,28 @@ def test_init_writes_a_study_that_runs(tmp_path, monkeypatch, capsys):
     assert code == 0 and "E[deflection] = 0.00" in out.out and "E[stress] = 2" in out.out
     code, out = run(monkeypatch, capsys, "init", "new")
     assert code == 2 and "already; give another" in out.err
+
+
+def test_estimate_shows_the_distributions_that_are_asked_for(folder, monkeypatch, capsys):
+    tables = '[outputs."y<i>"]\nabove = [2]\n[outputs.z]\nquantiles = [0.01]\n'
+    (folder / "s.toml").write_text(STUDY.replace('outputs = ["y<i>", "z"]\n', "") + tables)
+    code, out = run(monkeypatch, capsys, "run", "s.toml")
+    assert code == 0 and "std of y<i> = " in out.out and "P[y<i> > 2] = " in out.out
+    code, out = run(monkeypatch, capsys, "estimate", "s.toml")
+    assert code == 0 and "1 % quantile of z = " in out.out and "95 %: [-inf, " in out.out
+    code, out = run(monkeypatch, capsys, "estimate", "s.toml", "--json")
+    record = json.loads(out.out)
+    assert [row["kind"] for row in record["distribution"]["z"]] == ["std", "quantile"]
+    assert record["distribution"]["z"][1]["low"] is None
+
+
+def test_every_example_is_written_and_loads(tmp_path, monkeypatch, capsys):
+    for example in EXAMPLES:
+        place = tmp_path / example
+        assert run(monkeypatch, capsys, "init", place, "--example", example)[0] == 0
+        assert Study.load(place / "study.toml").runs == 200
+    code, out = run(monkeypatch, capsys, "init", tmp_path, "--example", "bridge")
+    assert code == 2 and "--example is 'bridge'; choose one of beam, wind-farm" in out.err
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,7 @@ def test_units_of_outputs(load):
 
 
 def test_the_example_loads_as_it_is_and_with_its_comments_read(tmp_path):
-    text = (files("steinquad.studies") / "example" / "study.toml").read_text()
+    text = (files("steinquad.studies") / "examples" / "beam" / "study.toml").read_text()
     (tmp_path / "study.toml").write_text(text)
     study = sq.Study.load(tmp_path / "study.toml")
     assert study.measure.names == ("load", "length", "modulus", "height")
@@ -71,6 +71,33 @@ def test_the_example_loads_as_it_is_and_with_its_comments_read(tmp_path):
     (tmp_path / "study.toml").write_text("\n".join(more))
     again = sq.Study.load(tmp_path / "study.toml")
     assert again.until == {"relative_std": 1e-4} and again.time_limit == 60 and again.every == 50
+
+
+def test_outputs_may_be_tables_with_wishes(load):
+    tables = '[outputs.y]\nabove = [1, 2.5]\n[outputs."z z"]\nquantiles = []\nbelow = [-1]\n'
+    study = load(changed('outputs = ["y"]\n', "") + tables)
+    assert list(study.outputs) == ["y", "z z"]
+    first, second = study.wanted
+    assert (first.quantiles, first.above, first.below) == ((0.05, 0.5, 0.95), [1, 2.5], ())
+    assert (second.quantiles, second.above, second.below) == ([], (), [-1])
+
+
+@pytest.mark.parametrize(
+    ("tables", "message"),
+    [
+        ("[outputs.y]\nquantiles = [5]", r"line 15: outputs.y.quantiles has 5; give numbers bet"),
+        ("[outputs.y]\n\nabove = 1.0", r"line 16: outputs.y.above is 1.0; give a list of numb"),
+        ("[outputs.y]\nbelow = [true]", r"line 15: outputs.y.below has True; give finite numb"),
+        ("[outputs.y]\nbelow = [inf]", r"line 15: outputs.y.below has inf; give finite numbers"),
+        ("[outputs.y]\nabov = [1]", r"line 15: outputs.y.abov is not a key; known are quantil"),
+        ("[outputs]\ny = 3", r"line 15: outputs.y is 3; give a table"),
+        ("[outputs]", r"line 14: outputs has no names; give a list of names"),
+    ],
+)
+def test_wrong_wishes_name_their_line(load, tables, message):
+    text = changed('outputs = ["y"]\n', "").rstrip() + "\n"
+    with pytest.raises(sq.InputError, match=message):
+        load(text + tables + "\n")
 
 
 # -- distributions -----------------------------------------------------------------------------

@@ -482,3 +482,35 @@ def test_a_command_in_the_pool(tmp_path):
     command = sq.Command([sys.executable, "-S", "-c", code, "{a}", "{b}"])
     found = study(tmp_path, command, runs=6, where="pool", time_limit=60.0)
     assert found.run().mean == study(tmp_path / "again", runs=6).run().mean
+
+
+# -- more than the mean ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("points", ["iid", "sobol"])
+def test_distributions_of_a_study(tmp_path, points):
+    outputs = {"y": {"quantiles": [0.5], "above": [1.0]}, "z": {"below": [0.0]}}
+    settings = {"outputs": outputs, "points": points, "runs": 64, "method": sq.Polynomial()}
+    found = study(tmp_path, "two", **settings)
+    est = found.run()
+    rows = found.distribution(est)
+    assert rows == found.distribution() and list(rows) == ["y", "z"]
+    assert [row.label("y") for row in rows["y"]] == ["std of y", "50 % quantile of y", "P[y > 1]"]
+    assert len(rows["z"]) == 5 and any(row.uses_model for row in rows["z"])
+    # y = a a + b and z = a - b with a standard normal and b uniform.
+    assert rows["y"][0].low < np.sqrt(2 + 1 / 12) < rows["y"][0].high
+    assert rows["z"][0].low < np.sqrt(1 + 1 / 12) < rows["z"][0].high
+
+
+@pytest.mark.parametrize(
+    ("outputs", "message"),
+    [
+        ({}, "outputs is {}; give a list"),
+        ({"f": {"quantile": [0.5]}}, "outputs has 'quantile' for 'f'; known are quantiles, above"),
+        ({"f": {"quantiles": [2]}}, "outputs of 'f': quantiles has 2; give numbers between 0"),
+        ({"f": [0.5]}, "outputs has .* for 'f'; give a mapping"),
+    ],
+)
+def test_wrong_wishes_are_refused(tmp_path, outputs, message):
+    with pytest.raises(sq.InputError, match=message):
+        study(tmp_path, outputs=outputs)

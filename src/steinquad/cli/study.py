@@ -3,7 +3,7 @@
 import csv
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
@@ -19,9 +19,11 @@ from steinquad.errors import InputError
 if TYPE_CHECKING:
     from steinquad.estimate import Estimate
     from steinquad.studies import Snapshot, Study
+    from steinquad.summaries import Statistic
 
 __all__ = ["estimate", "export", "init", "report", "run", "status"]
 
+EXAMPLES = {"beam": "simulator.py", "wind-farm": "farm.py"}  # with their simulators
 STOPPED = 130  # exit code after Ctrl-C
 
 File = Annotated[Path, typer.Argument(help="The study, a TOML file.")]
@@ -30,17 +32,20 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 def init(
     directory: Annotated[Path, typer.Argument(help="Where to write it.")] = Path(),
+    example: Annotated[str, typer.Option(help="beam or wind-farm.")] = "beam",
 ) -> None:
-    """Write a commented example: study.toml, and simulator.py to try it with."""
-    example = files("steinquad.studies") / "example"
-    names = ("study.toml", "simulator.py")
+    """Write an example: study.toml, and a simulator to try it with."""
+    if example not in EXAMPLES:
+        raise InputError(f"--example is {example!r}; choose one of {', '.join(EXAMPLES)}.")
+    source = files("steinquad.studies") / "examples" / example
+    names = ("study.toml", EXAMPLES[example])
     for name in names:
         if (directory / name).exists():
             raise InputError(f"directory has {directory / name} already; give another one.")
     try:
         directory.mkdir(parents=True, exist_ok=True)
         for name in names:
-            (directory / name).write_text((example / name).read_text())
+            (directory / name).write_text((source / name).read_text())
     except OSError as error:
         raise InputError(
             f"directory {directory} cannot be written ({error.strerror}); give another one."
@@ -159,10 +164,22 @@ def _load(file: Path) -> "Study":
 
 
 def _show(study: "Study", answer: "Estimate", as_json: bool) -> None:
+    """The answer, and the distributions where the file asks for them."""
+    found: dict[str, tuple[Statistic, ...]] = {}
+    if isinstance(study.outputs, Mapping):
+        with progress_bar(enabled=not as_json) as progress:
+            found = study.distribution(answer, progress=progress)
     if as_json:
-        typer.echo(json.dumps({"outputs": list(study.outputs), **answer.to_dict()}))
-    else:
-        typer.echo(answer.describe([_plain(name) for name in study.outputs]))
+        record = {"outputs": list(study.outputs), **answer.to_dict()}
+        if found:
+            rows = {name: [row.to_dict() for row in rows] for name, rows in found.items()}
+            record["distribution"] = rows
+        typer.echo(json.dumps(record))
+        return
+    typer.echo(answer.describe([_plain(name) for name in study.outputs]))
+    for name, rows in found.items():
+        for row in rows:
+            typer.echo(f"  {row.describe(_plain(name))}")
 
 
 @contextmanager

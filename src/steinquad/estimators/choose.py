@@ -114,6 +114,11 @@ class Choose:
             estimate, method=f"{self.name}: {full.method}", candidates=rows, _state=state
         )
 
+    def winner(self, estimate: Estimate) -> Method | None:
+        """The candidate that an estimate of this method was made with, None for a constant f."""
+        chosen = {row["method"] for row in estimate.candidates if row["chosen"]}
+        return next((method for method in self.methods if method.name in chosen), None)
+
     def _rank(
         self,
         data: Dataset,

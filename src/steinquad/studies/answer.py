@@ -15,7 +15,7 @@ from steinquad.measures.base import Measure
 from steinquad.studies.points import REPLICATES, replicate_order
 from steinquad.studies.store import Store
 
-__all__ = ["Gathered", "answer", "gather"]
+__all__ = ["Gathered", "answer", "gather", "sample_of"]
 
 MOST_FAILED = 0.01  # share of the evaluations that may fail without a word from the user
 
@@ -58,6 +58,18 @@ def gather(store: Store, stop: int | None, dim: int, outputs: int) -> Gathered:
     )
 
 
+def sample_of(data: Gathered, measure: Measure, kind: str) -> Dataset:
+    """What a method sees: the points in their order, or replicate by replicate."""
+    order = replicate_order(data.numbers) if kind == "sobol" else np.arange(len(data.numbers))
+    fx = data.fx[order]
+    return Dataset(
+        data.x[order],
+        fx[:, 0] if fx.shape[1] == 1 else fx,
+        names=measure.names,
+        groups=data.numbers[order] % REPLICATES if kind == "sobol" else None,
+    )
+
+
 def answer(
     data: Gathered,
     measure: Measure,
@@ -86,14 +98,7 @@ def answer(
             f"store has {len(data.numbers)} usable evaluations at the beginning; run the study "
             "until there are at least 2."
         )
-    order = replicate_order(data.numbers) if kind == "sobol" else np.arange(len(data.numbers))
-    fx = data.fx[order]
-    sample = Dataset(
-        data.x[order],
-        fx[:, 0] if fx.shape[1] == 1 else fx,
-        names=measure.names,
-        groups=data.numbers[order] % REPLICATES if kind == "sobol" else None,
-    )
+    sample = sample_of(data, measure, kind)
     est = estimate(sample, measure=measure, method=method, seed=seed, progress=progress)
     est = replace(est, stats={**est.stats, "evaluations": data.n, "failed": data.failed})
     doubts, notes = [], []

@@ -18,6 +18,7 @@ from steinquad.studies.integrand import FORMATS, STYLES, Command
 from steinquad.studies.laws import joint_law, law_of
 from steinquad.studies.points import KINDS
 from steinquad.studies.study import PLACES, Study
+from steinquad.summaries.wanted import Wanted
 
 __all__ = ["METHODS", "load"]
 
@@ -33,6 +34,7 @@ TOP = (
     *("name", "outputs", "store", "seed", "points", "method", "on_failure"),
     *("units", "integrand", "inputs", "correlated", "budget", "run"),
 )
+WISHES = ("quantiles", "above", "below")
 FUNCTION = ("function", "style", "batch", "time_limit", "retries", "version")
 COMMAND = ("command", "input", "output", "time_limit", "retries", "version")
 
@@ -43,7 +45,7 @@ def load(path: Path) -> Study:
     directory = path.parent
     settings: dict[str, Any] = {
         "name": top.text("name", "a text", path.stem),
-        "outputs": top.texts("outputs", "a list of names such as ['power']"),
+        "outputs": _outputs(top),
         "store": directory / top.text("store", "the path of a file", f"{path.stem}.sqlite"),
         "seed": top.count("seed", 0, 0),
         "points": top.choice("points", KINDS, "iid"),
@@ -51,8 +53,6 @@ def load(path: Path) -> Study:
         "on_failure": top.choice("on_failure", ("refuse", "ignore"), "refuse"),
         "directory": directory,
     }
-    if len(set(settings["outputs"])) < len(settings["outputs"]):
-        raise top.error("outputs", f"is {settings['outputs']}; give different names")
     integrand = top.table("integrand", "a table [integrand] with a function or a command")
     settings |= _integrand(integrand)
     inputs = top.table("inputs", "a table [inputs.NAME] for each uncertain input")
@@ -71,6 +71,32 @@ def load(path: Path) -> Study:
         return Study(**settings)
     except InputError as error:
         raise _placed(error, integrand, top) from None
+
+
+def _outputs(top: Table) -> Any:
+    """A list of names, or a table [outputs.NAME] each with what is asked of its distribution."""
+    what = "a list of names such as ['power'], or a table [outputs.NAME] for each"
+    if not isinstance(top.values.get("outputs"), dict):
+        names = top.texts("outputs", what)
+        if len(set(names)) < len(names):
+            raise top.error("outputs", f"is {names}; give different names")
+        return names
+    tables = top.table("outputs", what)
+    wanted: dict[str, dict[str, list[float]]] = {}
+    for name in tuple(tables.values):
+        own = tables.table(name, "a table with quantiles, above or below")
+        wanted[name] = {
+            key: own.take(key, list, "a list of numbers") for key in WISHES if own.has(key)
+        }
+        own.finish(WISHES)
+        try:
+            Wanted(**wanted[name])
+        except InputError as error:
+            key, _, problem = str(error).rstrip(".").partition(" ")
+            raise own.error(key, problem) from None
+    if not wanted or "" in wanted:
+        raise top.error("outputs", f"has no names; give {what}")
+    return wanted
 
 
 def _integrand(table: Table) -> dict[str, Any]:

@@ -13,12 +13,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from steinquad._types import Progress
+from steinquad._types import Progress, no_progress
 from steinquad.errors import InputError
 from steinquad.estimate import Estimate, Status
 from steinquad.estimators.base import Method
+from steinquad.estimators.choose import Choose
 from steinquad.measures import Measure, as_measure
-from steinquad.studies.answer import answer, gather
+from steinquad.studies.answer import answer, gather, sample_of
 from steinquad.studies.budget import Budget
 from steinquad.studies.driver import Rules, evaluate_all
 from steinquad.studies.evaluation import Call
@@ -27,6 +28,9 @@ from steinquad.studies.integrand import build_call, version_of
 from steinquad.studies.points import Points
 from steinquad.studies.pool import Pool
 from steinquad.studies.store import Counts, Store
+from steinquad.summaries.distribution import distributions
+from steinquad.summaries.statistic import Statistic
+from steinquad.summaries.wanted import Wanted
 
 __all__ = ["PLACES", "Snapshot", "Study"]
 
@@ -61,7 +65,8 @@ class Study:
         inputs: their joint law, e.g. `sq.Product({"load": dist.Normal(1, 0.1), ...})`.
         store: path of the SQLite file that holds the evaluations; run again to go on with it.
         runs: most evaluations; None for as many as `until` takes.
-        outputs: their names.
+        outputs: their names, or a mapping from them to what is asked of their distributions, e.g.
+            `{"power": {"quantiles": [0.05, 0.95], "above": [1.2], "below": []}}`.
         until: stop earlier, at `{"std": ...}` or `{"relative_std": ...}` of every output.
         every: evaluations between two looks at the estimate; see `Budget`.
         points: `iid`, or `sobol` for randomized quasi-Monte Carlo points.
@@ -86,7 +91,7 @@ class Study:
     store: str | Path
     runs: int | None = None
     _: KW_ONLY
-    outputs: Sequence[str] = ("f",)
+    outputs: Sequence[str] | Mapping[str, Mapping[str, Sequence[float]]] = ("f",)
     until: Mapping[str, float] | None = None
     every: int | None = None
     points: Literal["iid", "sobol"] | str = "iid"
@@ -107,6 +112,7 @@ class Study:
 
     def __post_init__(self) -> None:
         _check_outputs(self.outputs)
+        assert self.wanted
         _check_choice("on_failure", self.on_failure, ("refuse", "ignore"))
         _check_choice("where", self.where, PLACES)
         _check_count("seed", self.seed, 0)
@@ -139,6 +145,13 @@ class Study:
     def measure(self) -> Measure:
         """The law of the inputs."""
         return as_measure(self.inputs)
+
+    @cached_property
+    def wanted(self) -> tuple[Wanted, ...]:
+        """What is asked of the distribution of each output."""
+        if not isinstance(self.outputs, Mapping):
+            return (Wanted(),) * len(self.outputs)
+        return tuple(Wanted.parse(name, given) for name, given in self.outputs.items())
 
     @cached_property
     def numbered(self) -> Points:
@@ -222,6 +235,30 @@ class Study:
             versions=store.versions(),
             progress=progress,
         )
+
+    def distribution(
+        self, estimate: Estimate | None = None, *, progress: Progress | None = None
+    ) -> dict[str, tuple[Statistic, ...]]:
+        """Std, quantiles and chances of every output with 95 % intervals; see `sq.distribution`.
+
+        Args:
+            estimate: the answer for the mean from `run` or `estimate`, so that it need not be
+                computed again.
+            progress: called with (step, total, loss) while a method is trained.
+        """
+        estimate = self.estimate(progress=progress) if estimate is None else estimate
+        n = estimate.stats["evaluations"]
+        data = gather(self.evaluations, n, self.measure.dim, len(self.outputs))
+        found = distributions(
+            sample_of(data, self.measure, self.points),
+            self.wanted,
+            measure=self.measure,
+            method=Choose() if self.method is None else self.method,
+            seed=int(self.seed),
+            estimate=estimate,
+            progress=progress or no_progress,
+        )
+        return dict(zip(self.outputs, found, strict=True))
 
     def status(self) -> Counts:
         """How many evaluations are done and failed, and how long they took."""
@@ -361,7 +398,7 @@ def _cores() -> int:
 
 
 def _check_outputs(outputs: Any) -> None:
-    listed = isinstance(outputs, list | tuple) and len(outputs) > 0
+    listed = isinstance(outputs, list | tuple | Mapping) and len(outputs) > 0
     if not listed or not all(isinstance(name, str) and name for name in outputs):
         raise InputError(f"outputs is {outputs!r}; give a list of at least one name.")
     if len(set(outputs)) < len(outputs):

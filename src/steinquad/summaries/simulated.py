@@ -1,0 +1,55 @@
+"""Statistics from simulated values alone, with intervals that presume nothing of f.
+
+Chances have the exact binomial interval of Clopper and Pearson, quantiles that of order
+statistics: for independent draws both cover at least 95 %. Randomized quasi-Monte Carlo points
+spread more evenly than independent ones, so for them both are too wide rather than too short. The
+std has the interval of a mean square, on a log scale, with the degrees of freedom that the
+kurtosis of the squares leaves: an asymptotic one.
+"""
+
+import numpy as np
+from scipy.special import bdtr, betaincinv, stdtrit
+
+from steinquad._types import Array
+from steinquad.standard_error import standard_error
+from steinquad.summaries.statistic import LEVEL, Statistic
+
+__all__ = ["chance", "quantile", "spread", "std_interval"]
+
+TAIL = (1 - LEVEL) / 2
+
+
+def chance(values: Array, kind: str, limit: float) -> Statistic:
+    """`P[f > limit]` or `P[f < limit]`, from values (n,)."""
+    n = len(values)
+    k = int(np.sum(values > limit if kind == "above" else values < limit))
+    low = float(betaincinv(k, n - k + 1, TAIL)) if k > 0 else 0.0
+    high = float(betaincinv(k + 1, n - k, 1 - TAIL)) if k < n else 1.0
+    return Statistic(kind, limit, k / n, low, high)
+
+
+def quantile(values: Array, p: float) -> Statistic:
+    """The value below which f lies with probability p, between two order statistics."""
+    n = len(values)
+    ordered = np.concatenate([[-np.inf], np.sort(values), [np.inf]])
+    chances = bdtr(np.arange(n), n, p)  # that at most so many values lie below the quantile
+    low, high = np.searchsorted(chances, [TAIL, 1 - TAIL])
+    value = float(np.quantile(values, p, method="median_unbiased"))
+    return Statistic("quantile", p, value, float(ordered[low]), float(ordered[high + 1]))
+
+
+def spread(values: Array, groups: np.ndarray | None) -> Statistic:
+    """The standard deviation."""
+    n = len(values)
+    squares = (values - values.mean()) ** 2 * (n / (n - 1))
+    error, dof = standard_error(squares[:, None], np.ones(n), groups)
+    return std_interval(float(squares.mean()), float(error[0]), dof)
+
+
+def std_interval(variance: float, error: float, dof: float) -> Statistic:
+    """The std from a variance and its standard error: symmetric in the logarithm."""
+    if variance <= 0:
+        return Statistic("std", None, 0.0, 0.0, 0.0 if error == 0 else np.inf)
+    std = float(np.sqrt(variance))
+    factor = float(np.exp(stdtrit(dof, 1 - TAIL) * error / (2 * variance)))
+    return Statistic("std", None, std, std / factor, std * factor)

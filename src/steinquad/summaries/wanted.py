@@ -1,0 +1,57 @@
+"""What is asked of the distribution of an output."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from steinquad.errors import InputError
+
+__all__ = ["QUANTILES", "Wanted"]
+
+QUANTILES = (0.05, 0.5, 0.95)  # unless others are asked for
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Quantiles, by their probabilities, and limits of which the chances are wanted."""
+
+    quantiles: Sequence[float] = QUANTILES
+    above: Sequence[float] = ()
+    below: Sequence[float] = ()
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            name, given = field.name, getattr(self, field.name)
+            chances = name == "quantiles"
+            what = "numbers between 0 and 1" if chances else "finite numbers"
+            if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray):
+                raise InputError(f"{name} is {given!r}; give a list of {what}.")
+            for value in given:
+                number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+                if not number or not np.isfinite(value) or (chances and not 0 < value < 1):
+                    raise InputError(f"{name} has {value!r}; give {what}.")
+
+    @classmethod
+    def parse(cls, name: str, given: Any) -> "Wanted":
+        """From a mapping of an output's settings, whose unknown keys are refused."""
+        known = [field.name for field in fields(cls)]
+        if not isinstance(given, Mapping):
+            raise InputError(f"outputs has {given!r} for {name!r}; give a mapping.")
+        for key in given:
+            if key not in known:
+                raise InputError(
+                    f"outputs has {key!r} for {name!r}; known are {', '.join(known)}."
+                )
+        try:
+            return cls(**given)
+        except InputError as error:
+            raise InputError(f"outputs of {name!r}: {error}") from None
+
+    def asked(self) -> Iterator[tuple[str, float | None]]:
+        """Kind and argument of every statistic, in the order in which they are told."""
+        yield "std", None
+        yield from (("quantile", float(p)) for p in self.quantiles)
+        yield from (("above", float(limit)) for limit in self.above)
+        yield from (("below", float(limit)) for limit in self.below)
