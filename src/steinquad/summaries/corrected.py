@@ -135,8 +135,8 @@ def spread(values: Array, model: Surrogate, groups: np.ndarray | None) -> Statis
     """The standard deviation: that of g, and the cross-fitted difference of the squares.
 
     Where fewer points tell of that difference than of the spread of the values themselves, as
-    their degrees of freedom say, there is no interval: models err most in the tails, a handful of
-    points there makes up the difference, and on the wind farm the truth was missed twice in 17.
+    their degrees of freedom say, there is no interval: models err most in the tails, and a handful
+    of points there makes up the difference (on the wind farm, once five standard errors off).
     """
     n, m = len(values), model.fresh.shape[1]
     center = float(model.shares @ model.fresh.mean(axis=1) + np.mean(values - model.held))
