@@ -45,7 +45,7 @@ def main() -> None:
             before = study.status().done
             answer = study.run()
             print(f"{before} evaluations were there, {study.status().done - before} are new")
-            print(answer.describe(study.outputs))
+            print(answer.describe(tuple(study.outputs)))
         found = study.report(Path(directory) / "beam.html", Path(directory) / "beam.md")
         for effect in found["outputs"][0]["effects"]:
             (name,) = effect["inputs"]
