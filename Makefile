@@ -12,10 +12,10 @@ run: $(READY)
 
 # Two workers, so one thread each.
 test: $(READY)
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal
 
 test-all: $(READY)
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 -m "slow or not slow"
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal -m "slow or not slow"
 
 check: $(READY)
 	$(BIN)/ruff check .

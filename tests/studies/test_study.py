@@ -341,6 +341,15 @@ def test_a_batch_that_fails_is_taken_apart(tmp_path):
 # -- interruption ------------------------------------------------------------------------------
 
 
+@pytest.fixture
+def interruptible():
+    """Also where the tests were started with interrupts ignored, as in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_keeps_what_has_finished(tmp_path, plain):
     found = study(tmp_path, "slow", where="pool")
     stop = []
@@ -358,6 +367,7 @@ def test_an_interrupt_keeps_what_has_finished(tmp_path, plain):
     assert same(study(tmp_path, "slow", where="pool").run(), plain)
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_reaches_a_call_in_this_process(tmp_path):
     def forever(a, b):
         if threading.current_thread() is threading.main_thread():
