@@ -62,7 +62,7 @@ def test_analytic_answers(d):
 @pytest.mark.slow
 @pytest.mark.parametrize("d", [1, 2, 5])
 def test_coverage_from_data_to_interval(d, monkeypatch):
-    monkeypatch.setattr("steinquad.summaries.distribution.FRESH", 10_000)
+    monkeypatch.setattr("steinquad.summaries.cross_fitted.FRESH", 10_000)
     asked, runs = {"quantiles": [0.1, 0.5], "above": [1.5], "below": []}, 100
     total = np.zeros((2, 4))
     for seed in range(runs):
