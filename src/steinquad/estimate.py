@@ -1,6 +1,6 @@
 """The answer of every method: the expectation with its uncertainty, and how it was found."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
@@ -158,13 +158,13 @@ class Estimate:
         count = np.size(self.mean)
         return self.describe([f"f{j}" for j in range(count)] if count > 1 else ["f"])
 
-    def describe(self, outputs: Sequence[str]) -> str:
+    def describe(self, outputs: Iterable[str]) -> str:
         """The answer in a few lines, with the names of the outputs."""
         low, high = (np.atleast_1d(side) for side in self.interval(0.95))
         means, stds = np.atleast_1d(self.mean), np.atleast_1d(self.std)
-        lines = [f"{self.method}, n = {self.n}"]
+        names, lines = list(outputs), [f"{self.method}, n = {self.n}"]
         for j, (m, s) in enumerate(zip(means, stds, strict=True)):
-            label = f"  E[{outputs[j]}]"
+            label = f"  E[{names[j]}]"
             plain = s == 0 or m == 0 or not np.isfinite(m / s)
             digits = 6 if plain else int(np.clip(np.log10(abs(m) / s) + 3, 3, 15))
             lines.append(

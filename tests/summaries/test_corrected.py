@@ -66,7 +66,6 @@ MODELS = {
     "constant": lambda f, z, rng: np.zeros_like(f),
 }
 TRUTHS = [  # of f = exp(z / 2), z standard normal
-    (None, st.lognorm(0.5).std()),
     (0.5, 1.0),
     (0.9, st.lognorm(0.5).ppf(0.9)),
     (2.0, st.lognorm(0.5).sf(2.0)),
@@ -82,9 +81,7 @@ def coverage(kind, runs, n=100, shift=0.0):
         values = np.exp(z / 2)
         own = Surrogate(model(values, z, rng), model(np.exp(fresh / 2), fresh, rng), np.ones(1))
         for j, (at, truth) in enumerate(TRUTHS):
-            if at is None:
-                pair = simulated.spread(values, None), corrected.spread(values, own, None)
-            elif at < 1:
+            if at < 1:
                 pair = simulated.quantile(values, at), corrected.quantile(values, own, at)
             else:
                 pair = (
@@ -99,13 +96,12 @@ def coverage(kind, runs, n=100, shift=0.0):
 @pytest.mark.parametrize("kind", MODELS)
 def test_no_model_breaks_the_cover(kind):
     found = coverage(kind, 100)
-    # Eight numbers a model; with a coverage of 95 % (std: 90 %, of so long a tail) one of all is
-    # below by chance with probability 1e-3.
-    assert (found[:, 1:] > 0.83).all() and (found[:, 0] > 0.76).all(), found
+    # Six numbers a model: at a coverage of 95 % one is below by chance with probability 1e-3.
+    assert (found > 0.83).all(), found
 
 
 def test_a_wrong_truth_is_not_covered():
-    assert (coverage("good", 60, shift=0.3)[:, [0, 3]] < 0.5).all()
+    assert (coverage("good", 60, shift=0.3)[:, [0, 2]] < 0.5).all()
 
 
 def test_a_good_model_shortens_and_a_bad_one_is_left_out():
@@ -117,18 +113,6 @@ def test_a_good_model_shortens_and_a_bad_one_is_left_out():
     helped, left = (better(plain, corrected.quantile(z, m, 0.5)) for m in (good, bad))
     assert helped.uses_model and helped.width < 0.4 * plain.width
     assert left is plain
-    spread = simulated.spread(z, None)
-    assert better(spread, corrected.spread(z, good, None)).width < 0.2 * spread.width
-    assert better(spread, corrected.spread(z, bad, None)) is spread
-
-
-def test_a_model_that_errs_in_the_tails_only_has_no_say_in_the_std():
-    rng = np.random.default_rng(7)
-    z, fresh = rng.normal(size=200), rng.normal(size=(1, 20_000))
-    blind = Surrogate(np.clip(z, -2.0, 2.0), np.clip(fresh, -2.0, 2.0), np.ones(1))
-    assert corrected.spread(z, blind, None).high == np.inf
-    plain = simulated.spread(z, None)
-    assert better(plain, corrected.spread(z, blind, None)) is plain
 
 
 def test_values_that_come_often_have_their_quantile():

@@ -28,7 +28,7 @@ from steinquad.studies.integrand import build_call, version_of
 from steinquad.studies.points import Points
 from steinquad.studies.pool import Pool
 from steinquad.studies.store import Counts, Store
-from steinquad.summaries.distribution import distributions
+from steinquad.summaries.cross_fitted import distributions
 from steinquad.summaries.statistic import Statistic
 from steinquad.summaries.wanted import Wanted
 

@@ -14,7 +14,7 @@ from steinquad._types import Array
 from steinquad.standard_error import standard_error
 from steinquad.summaries.statistic import LEVEL, Statistic
 
-__all__ = ["chance", "quantile", "spread", "std_interval"]
+__all__ = ["chance", "quantile", "spread"]
 
 TAIL = (1 - LEVEL) / 2
 
@@ -43,13 +43,9 @@ def spread(values: Array, groups: np.ndarray | None) -> Statistic:
     n = len(values)
     squares = (values - values.mean()) ** 2 * (n / (n - 1))
     error, dof = standard_error(squares[:, None], np.ones(n), groups)
-    return std_interval(float(squares.mean()), float(error[0]), dof)
-
-
-def std_interval(variance: float, error: float, dof: float) -> Statistic:
-    """The std from a variance and its standard error: symmetric in the logarithm."""
-    if variance <= 0:
-        return Statistic("std", None, 0.0, 0.0, 0.0 if error == 0 else np.inf)
+    variance = float(squares.mean())
+    if variance == 0:
+        return Statistic("std", None, 0.0, 0.0, 0.0)
     std = float(np.sqrt(variance))
-    factor = float(np.exp(stdtrit(dof, 1 - TAIL) * error / (2 * variance)))
+    factor = float(np.exp(stdtrit(dof, 1 - TAIL) * float(error[0]) / (2 * variance)))
     return Statistic("std", None, std, std / factor, std * factor)

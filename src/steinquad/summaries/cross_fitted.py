@@ -44,9 +44,9 @@ def distribution(
 ) -> tuple[tuple[Statistic, ...], ...]:
     """Standard deviation, quantiles and chances of every output, with 95 % intervals.
 
-    From the simulated values alone, or, where that makes an interval shorter by a fifth or more,
-    through a model of f: its distribution by 100,000 fresh draws, corrected at the
-    simulated points, each judged by a model that was fitted without it.
+    From the simulated values alone, or, for quantiles and chances whose intervals it makes shorter
+    by a fifth or more, through a model of f: its distribution by 100,000 fresh draws, corrected at
+    the simulated points, each judged by a model that was fitted without it.
 
     Args:
         data: independent draws of the measure, or the replicates of a randomized quasi-Monte Carlo
@@ -110,8 +110,8 @@ def distributions(
         values, rows = data.fx[:, j], []
         for kind, at in each.asked():
             row = _alone(values, data.groups, kind, at)
-            if models is not None:
-                row = better(row, _through(models[j], values, data.groups, kind, at))
+            if models is not None and at is not None:
+                row = better(row, _through(models[j], values, kind, at))
             rows.append(row)
         found.append(tuple(rows))
     return tuple(found)
@@ -188,16 +188,8 @@ def _alone(values: Array, groups: np.ndarray | None, kind: str, at: float | None
     return simulated.chance(values, kind, at)
 
 
-def _through(
-    model: corrected.Surrogate,
-    values: Array,
-    groups: np.ndarray | None,
-    kind: str,
-    at: float | None,
-) -> Statistic:
-    """The same with the model."""
-    if at is None:
-        return corrected.spread(values, model, groups)
+def _through(model: corrected.Surrogate, values: Array, kind: str, at: float) -> Statistic:
+    """A quantile or a chance with the model."""
     if kind == "quantile":
         return corrected.quantile(values, model, at)
     return corrected.chance(values, model, kind, at)
