@@ -14,7 +14,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from steinquad._types import Array, Progress, Watch, no_watch
-from steinquad.errors import InputError
 from steinquad.networks.stein_network import SteinNetwork
 from steinquad.training.objective import (
     Penalty,
@@ -23,6 +22,7 @@ from steinquad.training.objective import (
     value,
     value_and_gradient,
 )
+from steinquad.training.options import check_counts, check_penalty, check_positive
 from steinquad.training.result import TrainingResult
 from steinquad.training.track import Track
 
@@ -52,17 +52,11 @@ class Adam:
     pilot_steps: ClassVar[int] = 1000  # after which the error tells a good network from a bad one
 
     def __post_init__(self) -> None:
-        for option in ("max_steps", "patience", "batch"):
-            given = getattr(self, option)
-            if option == "batch" and given is None:
-                continue
-            if isinstance(given, bool) or not isinstance(given, int) or given < 1:
-                word = " or None" if option == "batch" else ""
-                raise InputError(f"{option} is {given!r}; give an integer >= 1{word}.")
-        if isinstance(self.penalty, bool | str) or not 0 <= self.penalty < np.inf:
-            raise InputError(f"penalty is {self.penalty!r}; give a number >= 0.")
-        if isinstance(self.learning_rate, bool | str) or not 0 < self.learning_rate < np.inf:
-            raise InputError(f"learning_rate is {self.learning_rate!r}; give a number > 0.")
+        check_counts(max_steps=self.max_steps, patience=self.patience)
+        if self.batch is not None:
+            check_counts(batch=self.batch)
+        check_penalty(self.penalty)
+        check_positive(learning_rate=self.learning_rate)
 
     def fit(
         self,

@@ -24,12 +24,12 @@ from typing import ClassVar
 import numpy as np
 
 from steinquad._types import Array, Progress, Watch, no_watch
-from steinquad.errors import InputError
 from steinquad.networks.stein_network import SteinNetwork
 from steinquad.training.curvature import curvature, trainable
 from steinquad.training.evidence import LOG_ALPHA, LOG_BETA
 from steinquad.training.judge import Judge
 from steinquad.training.objective import TrainingSet, flatten, theta0_entries, unflatten
+from steinquad.training.options import check_counts
 from steinquad.training.result import Stop, TrainingResult
 
 __all__ = ["GaussNewton"]
@@ -55,10 +55,7 @@ class GaussNewton:
     pilot_steps: ClassVar[int] = 30  # after which the error tells a good network from a bad one
 
     def __post_init__(self) -> None:
-        for option in ("max_steps", "patience"):
-            value = getattr(self, option)
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise InputError(f"{option} is {value!r}; give an integer >= 1.")
+        check_counts(max_steps=self.max_steps, patience=self.patience)
 
     def fit(
         self,

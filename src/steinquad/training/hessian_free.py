@@ -19,11 +19,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from steinquad._types import Array, Progress, Watch, no_watch
-from steinquad.errors import InputError
 from steinquad.networks.stein_network import SteinNetwork
 from steinquad.training.curvature import Free
 from steinquad.training.model import Device
 from steinquad.training.objective import Penalty, TrainingSet, flatten, strengths, value
+from steinquad.training.options import check_counts, check_penalty, check_positive
 from steinquad.training.result import TrainingResult
 from steinquad.training.track import Track
 
@@ -54,14 +54,9 @@ class HessianFree:
     pilot_steps: ClassVar[int] = 40  # after which the error tells a good network from a bad one
 
     def __post_init__(self) -> None:
-        for option in ("max_steps", "patience"):
-            given = getattr(self, option)
-            if isinstance(given, bool) or not isinstance(given, int) or given < 1:
-                raise InputError(f"{option} is {given!r}; give an integer >= 1.")
-        if isinstance(self.penalty, bool | str) or not 0 <= self.penalty < np.inf:
-            raise InputError(f"penalty is {self.penalty!r}; give a number >= 0.")
-        if isinstance(self.damping, bool | str) or not 0 < self.damping < np.inf:
-            raise InputError(f"damping is {self.damping!r}; give a number > 0.")
+        check_counts(max_steps=self.max_steps, patience=self.patience)
+        check_penalty(self.penalty)
+        check_positive(damping=self.damping)
 
     def fit(
         self,

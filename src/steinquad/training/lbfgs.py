@@ -15,6 +15,7 @@ from steinquad._types import Array, Progress, Watch, no_watch
 from steinquad.errors import InputError
 from steinquad.networks.stein_network import SteinNetwork
 from steinquad.training.objective import Penalty, TrainingSet, flatten, value_and_gradient
+from steinquad.training.options import check_counts, check_penalty
 from steinquad.training.result import Stop, TrainingResult
 from steinquad.training.track import Track
 
@@ -46,12 +47,9 @@ class LBFGS:
     pilot_steps: ClassVar[int] = 300  # after which the error tells a good network from a bad one
 
     def __post_init__(self) -> None:
-        for option in ("max_steps", "history", "window", "patience"):
-            value = getattr(self, option)
-            if not isinstance(value, int) or value < 1:
-                raise InputError(f"{option} is {value!r}; give an integer >= 1.")
-        if isinstance(self.penalty, bool | str) or not 0 <= self.penalty < np.inf:
-            raise InputError(f"penalty is {self.penalty!r}; give a number >= 0.")
+        check_counts(max_steps=self.max_steps, history=self.history)
+        check_counts(window=self.window, patience=self.patience)
+        check_penalty(self.penalty)
         if not 0 <= self.rtol < 1:
             raise InputError(f"rtol is {self.rtol!r}; give a fraction from 0 to below 1.")
 
