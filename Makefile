@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: run test test-all check bench bench-paper bench-methods bench-scaling bench-speed bench-calibration bench-goodwin clean
+.PHONY: run test test-all check docs bench bench-paper bench-methods bench-scaling bench-speed bench-calibration bench-goodwin clean
 
 # 200 runs of a wind-farm simulator by worker processes; again: everything is there already.
 run: $(READY)
@@ -21,6 +21,11 @@ check: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+
+# The documentation as a site, at the address that it prints.
+docs: $(READY)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve
 
 # Hours in all; each can be stopped and goes on where it was. See benchmarks/README.md.
 bench: bench-scaling bench-speed bench-calibration bench-methods bench-goodwin bench-paper
@@ -49,7 +54,7 @@ bench-scaling: $(READY)
 	$(BIN)/python benchmarks/scaling.py
 
 clean:
-	rm -rf .venv wind-farm demo.png
+	rm -rf .venv wind-farm site demo.png
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv

@@ -103,6 +103,10 @@ class Support:
             return spec
         if isinstance(spec, Mapping):
             return cls._from_mapping(spec, dim, list(names))
+        if isinstance(spec, str | bool | int | float | tuple | list | np.ndarray):
+            raise InputError(
+                f"support is {spec!r}; give {{coordinate: (low, high)}}, None for an open side."
+            )
         return cls._from_constraint(spec, dim)
 
     @classmethod

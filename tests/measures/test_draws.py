@@ -43,6 +43,9 @@ def test_support_and_names():
     assert m.support == Support.box([0.0, -np.inf], np.inf, 2)
     with pytest.raises(InputError, match=r"row 2 lies outside the support .* \(1 rows do\)"):
         Draws([1.0, 2.0, -1.0], [0.0, 0.0, 0.0], {0: (0.0, None)})
+    for pair in ((0.0, np.inf), [0.0, None], "positive"):
+        with pytest.raises(InputError, match=r"support is .*; give {coordinate: \(low, high\)}"):
+            Draws([1.0, 2.0], [0.0, 0.0], pair)
 
 
 @pytest.mark.parametrize(

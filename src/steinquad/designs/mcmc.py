@@ -153,7 +153,8 @@ class TruncatedMALA(MALA):
     Args:
         truncation: D, in the units of the score in unconstrained coordinates; None for
             `sqrt(2 d / step_size)`, a drift never longer than the typical noise.
-        chains, warmup, thin, step_size, start, candidates: as of `MALA`.
+
+    All other arguments are those of `MALA`.
     """
 
     truncation: float | None = None

@@ -210,7 +210,7 @@ class _Trial:
         return {
             "method": self.method.name,
             "held_out_rms": self.error if ranked else None,
-            "held_out_std": self.error / np.sqrt(n) if ranked else None,
+            "held_out_std": float(self.error / np.sqrt(n)) if ranked else None,
             "chosen": chosen,
             "note": self.note or (status if self.violates else ""),
         }

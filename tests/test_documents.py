@@ -1,0 +1,37 @@
+"""What the documentation shows works: every Python block runs, every public name is explained."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import steinquad as sq
+
+ROOT = Path(__file__).parents[1]
+BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
+PAGES = {
+    str(page.relative_to(ROOT)): blocks
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
+    if (blocks := BLOCK.findall(page.read_text()))
+}
+SLOW = {"README.md", "docs/goodwin.md", "docs/wind-farm.md"}  # half a minute each
+
+
+@pytest.mark.parametrize(
+    "page", [pytest.param(page, marks=[pytest.mark.slow] * (page in SLOW)) for page in PAGES]
+)
+def test_the_blocks_of_a_page_run_in_order(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    known = {"__name__": "page"}
+    for number, block in enumerate(PAGES[page]):
+        exec(compile(block, f"{page}, block {number}", "exec"), known)
+
+
+def test_no_page_is_without_a_test():
+    assert {"docs/index.md", "docs/studies.md", *SLOW} <= PAGES.keys()
+
+
+def test_the_reference_has_every_public_name():
+    reference = (ROOT / "docs" / "reference.md").read_text()
+    entries = re.findall(r"^::: steinquad\.(?:_api\.)?(\w+)", reference, re.MULTILINE)
+    assert set(entries) == set(sq.__all__)
