@@ -4,6 +4,7 @@ It has an unconstrained, a positive, a bounded and a simplex variable, and a mat
 order of entries shows.
 """
 
+import warnings
 from typing import Any
 
 import jax
@@ -76,12 +77,20 @@ def numpyro_model(y: Any, counts: Any, centres: Any) -> None:
     numpyro.sample("counts", nd.Multinomial(total_count=10, probs=theta), obs=counts)
 
 
-def pymc_model() -> Any:
-    import pymc as pm
+def import_pymc() -> Any:
+    """PyMC, without what its ArviZ announces when it is imported."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import pymc
+    return pymc
 
+
+def pymc_model() -> Any:
+    pm = import_pymc()
     with pm.Model() as model:
         mu = pm.Normal("mu", 0, 2)
-        sigma = pm.Gamma("sigma", 2, 1.5)
+        # PyTensor holds the literal 1.5 in float32, and so would its reciprocal.
+        sigma = pm.Gamma("sigma", 2, np.float64(1.5))
         r = pm.TruncatedNormal("r", 0.5, 1, lower=LOW, upper=HIGH)
         theta = pm.Dirichlet("theta", WEIGHTS)
         pm.Normal("B", mu + CENTRES, sigma, shape=(2, 3))
@@ -128,23 +137,31 @@ def constrain(z: dict[str, Any], simplex: Any) -> dict[str, Any]:
     }
 
 
-def hand_written(order: list[str], simplex: Any, column_major: bool = False) -> Any:
-    """Log density on R^11 of the coordinates in `order`, the Jacobian by differentiation."""
+def scores_by_hand(
+    points: Any, order: list[str], simplex: Any, column_major: bool = False
+) -> np.ndarray:
+    """Scores at points of R^11 with the coordinates in `order`, by differentiation alone."""
     sizes = {"mu": 1, "sigma": 1, "r": 1, "theta": 2, "B": 6}
     ends = np.cumsum([sizes[name] for name in order])
 
-    def draw(point: Any) -> dict[str, Any]:
+    def split(point: Any) -> dict[str, Any]:
         z = dict(zip(order, jnp.split(point, ends[:-1]), strict=True))
         z = {name: v if name in ("theta", "B") else v[0] for name, v in z.items()}
         z["B"] = z["B"].reshape(3, 2).T if column_major else z["B"].reshape(2, 3)
-        return constrain(z, simplex)
-
-    def free(point: Any) -> Any:
-        q = draw(point)
-        scalars = jnp.stack([q["mu"], q["sigma"], q["r"]])
-        return jnp.concatenate([scalars, q["theta"][:2], q["B"].ravel()])
+        return z
 
     def value(point: Any) -> Any:
-        return log_density(draw(point)) + jnp.linalg.slogdet(jax.jacfwd(free)(point))[1]
+        z = split(point)
+        return log_density(constrain(z, simplex)) + log_jacobian(z, simplex)
 
-    return value
+    with jax.enable_x64(True):
+        return np.asarray(jax.jit(jax.vmap(jax.grad(value)))(points))
+
+
+def log_jacobian(z: dict[str, Any], simplex: Any) -> Any:
+    """Logarithm of the determinant of `constrain`, whose blocks are differentiated one by one."""
+    (a, b), (c, d) = jax.jacfwd(lambda t: simplex(t)[:2])(z["theta"])
+    slopes = [
+        jax.grad(lambda t, k=k: constrain({**z, k: t}, simplex)[k])(z[k]) for k in ("sigma", "r")
+    ]
+    return jnp.log(jnp.abs(a * d - b * c)) + jnp.log(jnp.stack(slopes)).sum()

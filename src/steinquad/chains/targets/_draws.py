@@ -56,8 +56,11 @@ def as_coordinates(points: Any, dim: int) -> Array:
     return points
 
 
-def check_support(draws: Mapping[str, Array], back: Mapping[str, Any]) -> None:
-    """Refuse draws that did not survive the way to R^d and `back`: they are not in the support."""
+def check_support(draws: Mapping[str, Array], points: Array, back: Mapping[str, Any]) -> None:
+    """Refuse draws that did not survive the way to `points` of R^d and `back`.
+
+    They are not in the support, or on its edge, where unconstrained coordinates are infinite.
+    """
     for name, values in draws.items():
         returned = np.asarray(back[name])
         lost = ~(np.abs(returned - values) <= STORED_DIGITS * np.maximum(1.0, np.abs(values)))
@@ -65,9 +68,16 @@ def check_support(draws: Mapping[str, Array], back: Mapping[str, Any]) -> None:
             row = int(np.argwhere(lost)[0][0])
             raise InputError(
                 f"draws of {name!r} leave the support of the model (first in draw {row}: "
-                f"{np.array2string(values[row], precision=4, threshold=6)}) or lie on its edge; "
-                "check that these draws come from this model."
+                f"{np.array2string(values[row], precision=4, threshold=6)}); check that they come "
+                "from this model."
             )
+    infinite = ~np.isfinite(points).all(axis=1)
+    if infinite.any():
+        raise InputError(
+            f"draws lie on the edge of the support of the model ({int(infinite.sum())} of them, "
+            f"first draw {int(np.argmax(infinite))}), where there is no score; leave those out, "
+            "or sample in float64."
+        )
 
 
 def _written(shape: tuple[int, ...]) -> str:

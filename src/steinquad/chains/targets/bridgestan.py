@@ -44,7 +44,8 @@ class BridgeStan(Target):
             raise InputError(f"draws are refused by Stan: {_last_line(error)}") from error
         back = np.array([self._model.param_constrain(point) for point in points])
         names = [".".join([name, *(str(i + 1) for i in index)]) for name, index in self._entries]
-        check_support(dict(zip(names, rows.T, strict=True)), dict(zip(names, back.T, strict=True)))
+        given, returned = (dict(zip(names, a.T, strict=True)) for a in (rows, back))
+        check_support(given, points, returned)
         return points
 
     def score(self, points: Array) -> Array:

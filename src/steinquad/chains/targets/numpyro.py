@@ -51,9 +51,11 @@ class NumPyro(Target):
             raise InputError(f"model is a {type(model).__name__}; pass a NumPyro model function.")
         args, kwargs = jax.tree.map(_widened, (args, kwargs))
         seeded = seed(model, rng_seed=0)
-        example = _latent_values(seeded, args, kwargs)
+        # Shapes by tracing alone: run as it is, every operation of a model would be compiled.
+        example = jax.eval_shape(lambda: _latent_values(seeded, args, kwargs))
         self._shapes = {name: value.shape for name, value in example.items()}
-        position, unravel = ravel_pytree(unconstrain_fn(seeded, args, kwargs, example))
+        start = jax.eval_shape(lambda draw: unconstrain_fn(seeded, args, kwargs, draw), example)
+        position, unravel = ravel_pytree(jax.tree.map(lambda a: np.zeros(a.shape), start))
         self.dim = len(position)
 
         def unconstrain(draw: Any) -> Any:
@@ -76,7 +78,7 @@ class NumPyro(Target):
         """Draws of the sampled sites through the inverse of `numpyro.distributions.biject_to`."""
         draws = as_draws(draws, self._shapes)
         points = self._unconstrain(draws)
-        check_support(draws, self._constrain(points))
+        check_support(draws, points, self._constrain(points))
         return points
 
     @float64

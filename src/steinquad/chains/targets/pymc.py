@@ -33,7 +33,7 @@ class PyMC(Target):
             backward = model.replace_rvs_by_values(variables)
             self._unconstrain = _vectorized(inputs, forward)
             self._constrain = _vectorized(values, backward)
-            self._score = _vectorized(values, [model.dlogp(vars=values, jacobian=True)])
+            self._score = _vectorized(values, [model.dlogp(vars=variables, jacobian=True)])
         self._shapes = {v.name: tuple(map(int, shapes[v.name])) for v in variables}
         self._value_shapes = [tuple(map(int, shapes[v.name])) for v in values]
         self.dim = sum(int(np.prod(shape)) for shape in self._value_shapes)
@@ -44,16 +44,19 @@ class PyMC(Target):
         with np.errstate(all="ignore"):  # what leaves the support is refused below
             parts = self._unconstrain(list(draws.values()))
             back = self._constrain(parts)
-        check_support(draws, dict(zip(draws, back, strict=True)))
-        return np.concatenate([part.reshape(len(part), -1) for part in parts], axis=1)
+        points = np.concatenate([part.reshape(len(part), -1) for part in parts], axis=1)
+        check_support(draws, points, dict(zip(draws, back, strict=True)))
+        return points
 
     def score(self, points: Array) -> Array:
         """Gradient of `model.logp(jacobian=True)` with respect to the value variables."""
-        points = as_coordinates(points, self.dim)
+        return self._score(self._split(as_coordinates(points, self.dim)))[0]
+
+    def _split(self, points: Array) -> list[Array]:
+        """Points as the model's value variables, one after the other."""
         ends = np.cumsum([int(np.prod(shape)) for shape in self._value_shapes])
         parts = np.split(points, ends[:-1], axis=1)
-        shaped = [p.reshape(-1, *s) for p, s in zip(parts, self._value_shapes, strict=True)]
-        return self._score(shaped)[0]
+        return [p.reshape(-1, *s) for p, s in zip(parts, self._value_shapes, strict=True)]
 
 
 def _check(model: Any) -> None:

@@ -1,5 +1,6 @@
 """The posterior of a Stan program through PyStan."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -43,6 +44,9 @@ class PyStan(Target):
         try:
             points = np.array([self._program.transform_inits(self._data, row) for row in rows])
         except (RuntimeError, ValueError) as error:
+            missing = re.search(r"variable does not exist.*variable name=(\w+)", str(error))
+            if missing:
+                as_draws(draws, {missing[1]: ()})
             raise InputError(f"draws are refused by Stan: {_first_line(error)}") from error
         if not points.shape[1]:
             raise InputError("model has no parameters, so no posterior.")
@@ -70,7 +74,7 @@ class PyStan(Target):
                 break
             given[name] = draws[name].reshape(len(back), -1, order="F")
             returned[name], start = back[:, start:end], end
-        check_support(given, returned)
+        check_support(given, points, returned)
 
 
 def _first_line(error: Exception) -> str:
