@@ -90,22 +90,21 @@ def _forward(model: Any) -> tuple[list[Any], list[Any]]:
 
 def _vectorized(inputs: Sequence[Any], outputs: Sequence[Any]) -> Callable[[Any], Any]:
     """A function of arrays with one more axis in front, for the draws."""
-    import pytensor
+    from pytensor.compile.function import function
     from pytensor.compile.mode import Mode
     from pytensor.graph.replace import vectorize_graph
+    from pytensor.tensor.type import tensor
 
-    rows = [
-        pytensor.tensor.tensor(v.name, dtype=v.dtype, shape=(None, *v.type.shape)) for v in inputs
-    ]
+    rows = [tensor(v.name, dtype=v.dtype, shape=(None, *v.type.shape)) for v in inputs]
     graphs = vectorize_graph(list(outputs), replace=dict(zip(inputs, rows, strict=True)))
     # Fused operations are loops in Python without a compiler.
     mode = Mode("py", "fast_run").excluding("fusion", "inplace")
-    function = pytensor.function(rows, graphs, mode=mode, on_unused_input="ignore")
-    return in_pieces(lambda arrays: function(*arrays))
+    program = function(rows, graphs, mode=mode, on_unused_input="ignore")
+    return in_pieces(lambda arrays: program(*arrays))
 
 
 def _without_compiler() -> Any:
     """PyTensor's graphs in NumPy: minutes of C++ compilation are more than the gradients take."""
-    import pytensor
+    from pytensor.configdefaults import config
 
-    return pytensor.config.change_flags(cxx="")
+    return config.change_flags(cxx="")

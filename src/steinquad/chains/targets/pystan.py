@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -26,9 +27,8 @@ class PyStan(Target):
     def __init__(self, model: Any) -> None:
         if not hasattr(model, "model_name") or not hasattr(model, "constrained_param_names"):
             raise InputError(f"model is a {type(model).__name__}; pass what stan.build returned.")
-        from httpstan.models import import_services_extension_module
-
-        self._program: Any = import_services_extension_module(model.model_name)
+        models = import_module("httpstan.models")  # PyStan's other half, there if a model is
+        self._program = models.import_services_extension_module(model.model_name)
         self._data = dict(model.data)
         self._shapes = {
             name: tuple(dims) for name, dims in zip(model.param_names, model.dims, strict=True)
