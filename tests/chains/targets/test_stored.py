@@ -1,8 +1,7 @@
-"""Scores from files: CmdStan's diagnostic output, with values that Stan computed."""
+"""Scores from files; test_agreement.py has what they are compared with."""
 
 from pathlib import Path
 
-import four_supports as four
 import numpy as np
 import pytest
 
@@ -11,15 +10,6 @@ from steinquad import InputError
 
 # Stan's own sampler on the program of four_supports.py, 20 draws.
 FILE = Path(__file__).parents[2] / "data" / "stan_diagnostic.csv"
-ORDER = ["mu", "sigma", "r", "theta", "B"]
-
-
-def test_a_diagnostic_file_holds_the_scores_of_the_density_written_by_hand():
-    target = sq.targets.Stored.cmdstan([FILE])
-    points = target.unconstrain({"mu": np.zeros(20)})
-    by_hand = four.scores_by_hand(points, ORDER, four.stick_breaking, column_major=True)
-    np.testing.assert_allclose(target.score(points), by_hand, rtol=1e-8, atol=1e-8)
-    assert np.abs(by_hand).max() > 1.0  # a wrong sign would show
 
 
 def test_scores_are_found_by_point_and_chains_follow_each_other():

@@ -7,6 +7,7 @@ import numpy as np
 
 from steinquad._types import Array
 from steinquad.chains.targets._draws import as_coordinates, as_draws, check_support
+from steinquad.chains.targets._stan import refused
 from steinquad.chains.targets.base import Target
 from steinquad.errors import InputError
 
@@ -41,7 +42,7 @@ class BridgeStan(Target):
         try:
             points = np.array([self._model.param_unconstrain(row) for row in rows])
         except RuntimeError as error:
-            raise InputError(f"draws are refused by Stan: {_last_line(error)}") from error
+            raise refused("draws", error) from error
         back = np.array([self._model.param_constrain(point) for point in points])
         names = [".".join([name, *(str(i + 1) for i in index)]) for name, index in self._entries]
         given, returned = (dict(zip(names, a.T, strict=True)) for a in (rows, back))
@@ -51,7 +52,10 @@ class BridgeStan(Target):
     def score(self, points: Array) -> Array:
         """Gradient from `StanModel.log_density_gradient`, with the Jacobian."""
         points = as_coordinates(points, self.dim)
-        return np.array([self._model.log_density_gradient(point)[1] for point in points])
+        try:
+            return np.array([self._model.log_density_gradient(point)[1] for point in points])
+        except RuntimeError as error:
+            raise refused("points", error) from error
 
 
 def _parse(name: str) -> tuple[str, tuple[int, ...]]:
@@ -63,7 +67,3 @@ def _parse(name: str) -> tuple[str, tuple[int, ...]]:
             "no one array, so declare its parts as parameters."
         )
     return base, tuple(int(word) - 1 for word in index)
-
-
-def _last_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[-1]

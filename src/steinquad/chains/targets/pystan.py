@@ -9,6 +9,7 @@ import numpy as np
 
 from steinquad._types import Array
 from steinquad.chains.targets._draws import as_coordinates, as_draws, check_support
+from steinquad.chains.targets._stan import refused
 from steinquad.chains.targets.base import Target
 from steinquad.errors import InputError
 
@@ -47,7 +48,7 @@ class PyStan(Target):
             missing = re.search(r"variable does not exist.*variable name=(\w+)", str(error))
             if missing:
                 as_draws(draws, {missing[1]: ()})
-            raise InputError(f"draws are refused by Stan: {_first_line(error)}") from error
+            raise refused("draws", error) from error
         if not points.shape[1]:
             raise InputError("model has no parameters, so no posterior.")
         self._check(points, draws)
@@ -60,7 +61,7 @@ class PyStan(Target):
         try:
             return np.array([gradient(self._data, list(point), True) for point in points])
         except RuntimeError as error:
-            raise InputError(f"points are refused by Stan: {_first_line(error)}") from error
+            raise refused("points", error) from error
 
     def _check(self, points: Array, draws: Mapping[str, Array]) -> None:
         back = np.array(
@@ -75,7 +76,3 @@ class PyStan(Target):
             given[name] = draws[name].reshape(len(back), -1, order="F")
             returned[name], start = back[:, start:end], end
         check_support(given, points, returned)
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0]
