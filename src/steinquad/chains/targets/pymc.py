@@ -1,6 +1,7 @@
 """The posterior of a PyMC model."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,9 @@ from steinquad.chains.targets.base import Target
 from steinquad.errors import InputError
 
 __all__ = ["PyMC"]
+
+# Position among PyTensor's rewrites, the last of which is at 100.
+AFTER_ALL = 200
 
 
 class PyMC(Target):
@@ -93,12 +97,22 @@ def _vectorized(inputs: Sequence[Any], outputs: Sequence[Any]) -> Callable[[Any]
     from pytensor.compile.function import function
     from pytensor.compile.mode import Mode
     from pytensor.graph.replace import vectorize_graph
+    from pytensor.graph.rewriting.basic import WalkingGraphRewriter, node_rewriter
+    from pytensor.scalar.basic import Add, Mul
+    from pytensor.tensor.elemwise import Elemwise
     from pytensor.tensor.type import tensor
+
+    @node_rewriter([Elemwise])
+    def in_pairs(fgraph: Any, node: Any) -> Any:
+        """Sums and products two by two: those of more terms have no function in NumPy."""
+        many = isinstance(node.op.scalar_op, Add | Mul) and len(node.inputs) > 2
+        return [reduce(node.op, node.inputs)] if many else None
 
     rows = [tensor(v.name, dtype=v.dtype, shape=(None, *v.type.shape)) for v in inputs]
     graphs = vectorize_graph(list(outputs), replace=dict(zip(inputs, rows, strict=True)))
     # Fused operations are loops in Python without a compiler.
     mode = Mode("py", "fast_run").excluding("fusion", "inplace")
+    mode = mode.register((WalkingGraphRewriter(in_pairs), AFTER_ALL))
     program = function(rows, graphs, mode=mode, on_unused_input="ignore")
     return in_pieces(lambda arrays: program(*arrays))
 
