@@ -6,6 +6,7 @@ an error bar from far fewer evaluations than Monte Carlo needs.
 
 from steinquad import designs, kernels, problems
 from steinquad._api import estimate, integrate
+from steinquad.chains import targets
 from steinquad.dataset import Dataset
 from steinquad.errors import InputError
 from steinquad.estimate import Check, Estimate, Status
@@ -64,4 +65,5 @@ __all__ = [
     "kernels",
     "multipliers",
     "problems",
+    "targets",
 ]

@@ -1,0 +1,55 @@
+"""Posteriors by the model that made the draws: NumPyro, PyMC, Stan, any JAX log density."""
+
+import sys
+from typing import Any
+
+from steinquad.chains.targets.base import Target
+from steinquad.chains.targets.bridgestan import BridgeStan
+from steinquad.chains.targets.jax_density import JaxDensity
+from steinquad.chains.targets.numpyro import NumPyro
+from steinquad.chains.targets.pymc import PyMC
+from steinquad.chains.targets.pystan import PyStan
+from steinquad.chains.targets.stored import Stored
+from steinquad.errors import InputError
+
+__all__ = [
+    "BridgeStan",
+    "JaxDensity",
+    "NumPyro",
+    "PyMC",
+    "PyStan",
+    "Stored",
+    "Target",
+    "as_target",
+]
+
+# The module and class that a model's object is of; only a loaded module can have made one.
+KNOWN = (
+    ("pymc", "Model", PyMC),
+    ("bridgestan", "StanModel", BridgeStan),
+    ("stan.model", "Model", PyStan),
+)
+
+
+def as_target(model: Any) -> Target:
+    """`model` as a target: one already, or a PyMC, BridgeStan or PyStan model.
+
+    A function is taken as a log density in JAX, see `JaxDensity`. A NumPyro model is a function
+    too and needs its data: give `NumPyro(model, *args)`.
+
+    >>> as_target(lambda q: -q["a"] ** 2).unconstrain({"a": [1.0, 2.0]})
+    array([[1.],
+           [2.]])
+    """
+    if isinstance(model, Target):
+        return model
+    for module, kind, target in KNOWN:
+        known = getattr(sys.modules.get(module), kind, None)
+        if known is not None and isinstance(model, known):
+            return target(model)
+    if callable(model):
+        return JaxDensity(model)
+    raise InputError(
+        f"model is a {type(model).__name__}; pass a target of sq.targets, a PyMC, BridgeStan or "
+        "PyStan model, or a log density in JAX."
+    )

@@ -1,0 +1,84 @@
+"""Draws as every target reads them: complete, of the model's shapes, inside the support."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from steinquad._types import Array, as_finite, as_points
+from steinquad.errors import InputError
+
+__all__ = ["as_coordinates", "as_draws", "check_support"]
+
+# Draws are often stored in float32 or with six digits: a simplex then sums to one within 1e-5.
+STORED_DIGITS = 1e-4
+
+
+def as_draws(draws: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Array]:
+    """The variables that `shapes` names, each as float64 of shape (n, *shape).
+
+    Raises:
+        InputError: if one is missing, or has another shape or number of draws than the others.
+    """
+    if not isinstance(draws, Mapping):
+        raise InputError(
+            f"draws is a {type(draws).__name__}; pass a mapping from variable name to (n, *shape)."
+        )
+    missing = [name for name in shapes if name not in draws]
+    if missing:
+        raise InputError(
+            f"draws has no variable {missing[0]!r}, which the model samples; it has "
+            f"{', '.join(map(repr, draws)) or 'none'}, so pass draws of every sampled variable."
+        )
+    found = {}
+    for name, shape in shapes.items():
+        array = np.asarray(draws[name])
+        if array.ndim == 0 or array.shape[1:] != shape:
+            raise InputError(
+                f"draws of {name!r} have shape {array.shape} but the model's variable has shape "
+                f"{shape}; pass one draw a row, {_written(shape)}."
+            )
+        found[name] = as_finite(f"draws of {name!r}", array, ndim=(array.ndim,))
+    lengths = {name: len(array) for name, array in found.items()}
+    if len(set(lengths.values())) > 1 or 0 in lengths.values():
+        raise InputError(f"draws have the lengths {lengths}; pass as many of each, at least one.")
+    return found
+
+
+def as_coordinates(points: Any, dim: int) -> Array:
+    """Points of R^dim as (n, dim) float64."""
+    points = as_points("points", points)
+    if points.shape[1] != dim:
+        raise InputError(
+            f"points has shape {points.shape} but the model has {dim} unconstrained coordinates; "
+            "pass what unconstrain gave."
+        )
+    return points
+
+
+def check_support(draws: Mapping[str, Array], points: Array, back: Mapping[str, Any]) -> None:
+    """Refuse draws that did not survive the way to `points` of R^d and `back`.
+
+    They are not in the support, or on its edge, where unconstrained coordinates are infinite.
+    """
+    for name, values in draws.items():
+        returned = np.asarray(back[name])
+        lost = ~(np.abs(returned - values) <= STORED_DIGITS * np.maximum(1.0, np.abs(values)))
+        if lost.any():
+            row = int(np.argwhere(lost)[0][0])
+            raise InputError(
+                f"draws of {name!r} leave the support of the model (first in draw {row}: "
+                f"{np.array2string(values[row], precision=4, threshold=6)}); check that they come "
+                "from this model."
+            )
+    infinite = ~np.isfinite(points).all(axis=1)
+    if infinite.any():
+        raise InputError(
+            f"draws lie on the edge of the support of the model ({int(infinite.sum())} of them, "
+            f"first draw {int(np.argmax(infinite))}), where there is no score; leave those out, "
+            "or sample in float64."
+        )
+
+
+def _written(shape: tuple[int, ...]) -> str:
+    return f"(n, {', '.join(map(str, shape))})" if shape else "(n,)"
