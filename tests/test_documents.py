@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import four_supports
 import pytest
 
 import steinquad as sq
@@ -21,6 +22,8 @@ SLOW = {"README.md", "docs/goodwin.md", "docs/wind-farm.md"}  # half a minute ea
     "page", [pytest.param(page, marks=[pytest.mark.slow] * (page in SLOW)) for page in PAGES]
 )
 def test_the_blocks_of_a_page_run_in_order(page, tmp_path, monkeypatch):
+    if any("import pymc" in block for block in PAGES[page]):
+        four_supports.import_pymc()  # once without its warning
     monkeypatch.chdir(tmp_path)
     known = {"__name__": "page"}
     for number, block in enumerate(PAGES[page]):
