@@ -63,24 +63,50 @@ def solve(problem: str, design: str, n: int, seed: int, store: Path) -> dict[str
 
 
 def report(records: Records, seeds: range) -> None:
-    """A row a design: root mean square of the relative error, cover, median of the std."""
-    head = f"{'n':>6}  {'design':12}{'seeds':>6}{'rms error':>11}{'median':>9}{'cover':>8}"
-    for problem in PROBLEMS:
-        print(f"\n{problem}, relative to the truth\n{head}{'std':>10}{'CPU s':>8}")
-        for n in POINTS:
-            for design in DESIGNS:
-                rows = records.select(problem=problem, design=design, n=n)
-                rows = [row for row in rows if row["seed"] in seeds]
-                if not rows:
-                    continue
-                errors = np.array([row["error"] for row in rows])
-                print(
-                    f"{n:6}  {design:12}{len(rows):6}{np.sqrt(np.mean(errors**2)):11.1e}"
-                    f"{np.median(np.abs(errors)):9.1e}"
-                    f"{sum(row['inside'] for row in rows) / len(rows):8.2f}"
-                    f"{np.median([row['std'] for row in rows]):10.1e}"
-                    f"{np.mean([row['cpu'] for row in rows]):8.1f}"
-                )
+    """Tables from the seeds of which every run is there."""
+    cases = [(problem, n) for problem in PROBLEMS for n in POINTS]
+    found: dict[tuple[str, int, str], dict[int, dict[str, Any]]] = {}
+    for row in records.rows:
+        if row["seed"] in seeds:
+            found.setdefault((row["problem"], row["n"], row["design"]), {})[row["seed"]] = row
+    whole = [
+        seed
+        for seed in seeds
+        if all(seed in found.get((*case, design), {}) for case in cases for design in DESIGNS)
+    ]
+    print(f"{len(whole)} seeds; rms of the relative error, in brackets the cover at 95 %\n")
+    if not whole:
+        return
+
+    def field(case: tuple[str, int], design: str, name: str) -> np.ndarray:
+        return np.array([found[*case, design][seed][name] for seed in whole], dtype=float)
+
+    def rms(case: tuple[str, int], design: str) -> float:
+        return float(np.sqrt(np.mean(field(case, design, "error") ** 2)))
+
+    def line(*cells: str) -> None:
+        print(f"| {' | '.join(cells)} |")
+
+    def cover(design: str) -> str:
+        return f"{np.mean([field(case, design, 'inside').mean() for case in cases]):.3f}"
+
+    def middle(design: str) -> str:
+        return f"{np.exp(np.mean([np.log(rms(case, design)) for case in cases])):.1e}"
+
+    line("problem", "n", *DESIGNS)
+    line(*["---"] * (2 + len(DESIGNS)))
+    for case in cases:
+        inside = {design: field(case, design, "inside").mean() for design in DESIGNS}
+        line(case[0], str(case[1]), *(f"{rms(case, d):.1e} ({inside[d]:.2f})" for d in DESIGNS))
+    line("all, geometric mean", "", *map(middle, DESIGNS))
+    line("cover of all", "", *map(cover, DESIGNS))
+    seconds = {d: np.mean([field(case, d, "cpu").mean() for case in cases]) for d in DESIGNS}
+    line("CPU s a study", "", *(f"{seconds[d]:.0f}" for d in DESIGNS))
+    plain = [found[*case, "adaptive"][seed] for case in cases for seed in whole]
+    pairs = [(row["error"], row["uncorrected"]) for row in plain if row["uncorrected"] is not None]
+    if pairs:
+        better = np.mean([abs(error) < abs(without) for error, without in pairs])
+        print(f"\nadaptive: nearer the truth than without its correction in {better:.0%} of runs")
 
 
 def main() -> None:
