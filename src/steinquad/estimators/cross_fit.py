@@ -19,7 +19,7 @@ from steinquad.estimators.base import Method
 from steinquad.measures.base import Measure
 from steinquad.standard_error import standard_error
 
-__all__ = ["checked", "cross_fit", "held_out", "parts", "widened", "with_std"]
+__all__ = ["checked", "cross_fit", "held_out", "parts", "widened"]
 
 ROUNDING = 1e-14  # of an estimate, relative to the largest value
 OWN_SHARE = 10.0  # of the cross-fitted std up to which a wider one is heeded
@@ -141,14 +141,13 @@ def widened(full: Estimate, check: Check) -> Estimate:
     held_out = np.atleast_1d(check.std)
     wanted = np.maximum(np.maximum(held_out, np.minimum(std, OWN_SHARE * held_out)), gap)
     wanted[std == 0] = 0.0  # outputs that do not vary
-    return replace(with_std(full, wanted), dof=min(full.dof, check.dof))
-
-
-def with_std(estimate: Estimate, wanted: Array) -> Estimate:
-    """The same with another std of each output, (k,), and the correlations that it had."""
-    std = np.atleast_1d(estimate.std)
     stretch = np.divide(wanted, std, out=np.ones_like(std), where=std > 0)
-    covariance = estimate.covariance * np.outer(stretch, stretch)
+    covariance = full.covariance * np.outer(stretch, stretch)
     np.fill_diagonal(covariance, wanted**2)
-    scalar = isinstance(estimate.std, float)
-    return replace(estimate, covariance=covariance, std=float(wanted[0]) if scalar else wanted)
+    scalar = isinstance(full.std, float)
+    return replace(
+        full,
+        covariance=covariance,
+        std=float(wanted[0]) if scalar else wanted,
+        dof=min(full.dof, check.dof),
+    )

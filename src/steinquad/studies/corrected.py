@@ -4,8 +4,9 @@
 
 g^(-k) is fitted to all scouts and to the pairs of the other folds, with their weights. Given the
 scouts, which are in no fold, it knows nothing of the pairs that it is judged by, and they lie
-where they do by known chances: so the answer is unbiased whatever g is, and its std, from these
-residuals alone, is that of a weighted mean.
+where they do by known chances: so the answer is unbiased whatever g is. Its std is that of the
+weighted mean of these residuals or, where they are few and large and tell too little, wider, by
+the rule of `widened`: the uncorrected answer has a say in the std, not in the mean.
 """
 
 from collections.abc import Sequence
@@ -19,7 +20,7 @@ from steinquad.dataset import Dataset
 from steinquad.estimate import Estimate
 from steinquad.estimators.base import Method
 from steinquad.estimators.choose import Choose
-from steinquad.estimators.cross_fit import cross_fit, with_std
+from steinquad.estimators.cross_fit import cross_fit, widened
 from steinquad.estimators.monte_carlo import MonteCarlo
 from steinquad.measures.base import Measure
 
@@ -60,6 +61,5 @@ def corrected(
         start=fit if getattr(method, "warm_folds", False) else None,
         split=split,
     )
-    answer = with_std(estimate, np.atleast_1d(check.std))
     stats = {**estimate.stats, "uncorrected": np.atleast_1d(fit.mean)}
-    return replace(answer, mean=check.mean, dof=check.dof, check=check, stats=stats)
+    return replace(widened(estimate, check), mean=check.mean, check=check, stats=stats)
