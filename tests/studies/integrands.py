@@ -42,6 +42,14 @@ def counting(a, b):
     return a * a + b
 
 
+def kinked(a, b):
+    return abs(a) + b * b
+
+
+def counting_kinked(a, b):
+    return kinked(a, b) + 0 * counting(a, b)
+
+
 def prints(a, b):
     sys.stdout.write('{"outcomes": []}\n')
     sys.stdout.flush()

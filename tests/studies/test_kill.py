@@ -20,7 +20,8 @@ from pathlib import Path
 from small_study import study
 if __name__ == "__main__":
     while sys.stdin.readline():  # imported already: say when
-        answer = study(Path(sys.argv[1]), "counting", runs=int(sys.argv[2]), where="pool").run()
+        place, name, runs, points = sys.argv[1:]
+        answer = study(Path(place), name, runs=int(runs), points=points, where="pool").run()
         print(repr((answer.mean, answer.std)), flush=True)
 """
 
@@ -61,13 +62,16 @@ def is_running(pid):
         return False
 
 
-def kill_and_resume(tmp_path, monkeypatch, *, kills, runs, seed):
+def kill_and_resume(
+    tmp_path, monkeypatch, *, kills, runs, seed, points="iid", names=("smooth", "counting")
+):
+    """The second integrand is the first one, and counts its calls."""
     monkeypatch.setenv("CALLS", str(tmp_path / "calls"))
     (tmp_path / "plain").mkdir()
-    plain = study(tmp_path / "plain", runs=runs).run()
+    plain = study(tmp_path / "plain", names[0], runs=runs, points=points).run()
     script = tmp_path / "driver.py"
     script.write_text(DRIVER)
-    line = [sys.executable, str(script), str(tmp_path), str(runs)]
+    line = [sys.executable, str(script), str(tmp_path), names[1], str(runs), points]
     rng, killed, spare = random.Random(seed), 0, 0
     rounds = 0
     while killed < kills:
@@ -101,7 +105,7 @@ def kill_and_resume(tmp_path, monkeypatch, *, kills, runs, seed):
                 file.unlink()
             (tmp_path / "calls").unlink()
             spare = 0
-    answer = study(tmp_path, "counting", runs=runs, where="pool").run()
+    answer = study(tmp_path, names[1], runs=runs, points=points, where="pool").run()
     assert (answer.mean, answer.std) == (plain.mean, plain.std)
     assert sorted(stored(tmp_path)) == list(range(runs))
     # A point in flight at a kill is done again; a point that was stored is not.
@@ -141,6 +145,18 @@ def test_nothing_that_an_integrand_started_outlives_a_killed_driver(tmp_path):
 
 def test_the_driver_is_killed_a_few_times(tmp_path, monkeypatch):
     kill_and_resume(tmp_path, monkeypatch, kills=3, runs=200, seed=7)
+
+
+ADAPTIVE = {"points": "adaptive", "names": ("kinked", "counting_kinked")}
+
+
+def test_the_driver_of_adaptive_points_is_killed(tmp_path, monkeypatch):
+    kill_and_resume(tmp_path, monkeypatch, kills=2, runs=240, seed=105, **ADAPTIVE)
+
+
+@pytest.mark.slow
+def test_the_driver_of_adaptive_points_is_killed_often(tmp_path, monkeypatch):
+    kill_and_resume(tmp_path, monkeypatch, kills=20, runs=240, seed=80, **ADAPTIVE)
 
 
 @pytest.mark.slow

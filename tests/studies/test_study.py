@@ -257,6 +257,7 @@ def test_looks_are_not_repeated(tmp_path, monkeypatch):
         ("iid", {"runs": 300}, [300]),
         ("iid", {"runs": 300, "until": {"std": 1e-9}}, [100, 150, 225, 300]),
         ("sobol", {"runs": 600, "until": {"std": 1e-9}}, [128, 256, 512, 600]),
+        ("adaptive", {"runs": 500, "until": {"std": 1e-9}}, [200, 300, 450, 500]),
         ("iid", {"runs": 100, "every": 40}, [40, 80, 100]),
         ("iid", {"runs": 80, "every": 40}, [40, 80]),
     ],

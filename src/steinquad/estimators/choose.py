@@ -119,6 +119,11 @@ class Choose:
         chosen = {row["method"] for row in estimate.candidates if row["chosen"]}
         return next((method for method in self.methods if method.name in chosen), None)
 
+    def fit_of(self, estimate: Estimate) -> Estimate | None:
+        """The winner's own fit to all of the data, None for a constant f."""
+        state = estimate._state
+        return next(iter(state.estimates.values())) if isinstance(state, _State) else None
+
     def _rank(
         self,
         data: Dataset,

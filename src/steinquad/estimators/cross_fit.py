@@ -6,6 +6,7 @@ when to stop) it learnt elsewhere; and its standard error needs no model. Draws 
 are split into consecutive blocks, and the standard error counts their correlation.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -58,6 +59,7 @@ def cross_fit(
     progress: Progress,
     start: Estimate | None = None,
     first: tuple[Estimate, Array] | None = None,
+    split: Sequence[np.ndarray] | None = None,
 ) -> Check:
     """The held-out corrected estimate by `folds` fits, compared with `estimate`.
 
@@ -71,14 +73,17 @@ def cross_fit(
         progress: called during the fits.
         start: where the fits may start; must know no more of the values than a few numbers.
         first: a fit that has not seen the first part, and `held_out` there, where made already.
+        split: rows of each part, in place of those of `parts`; rows that are in none are in every
+            fit, and in no average.
     """
     if not data.sampled:
         raise InputError(
             "data has points that are not a sample of the measure; cross-fitting averages over "
             "the points, so leave folds out."
         )
-    values, predicted = np.empty_like(data.fx), np.empty_like(data.fx)
-    for k, rows in enumerate(parts(data, folds, seed)):
+    split = parts(data, folds, seed) if split is None else split
+    values, predicted = np.empty_like(data.fx), np.full_like(data.fx, np.nan)
+    for k, rows in enumerate(split):
         if k == 0 and first is not None:
             fit, values[rows] = first
         else:
@@ -87,10 +92,12 @@ def cross_fit(
             values[rows] = held_out(fit, data.take(rows))
         assert fit._model_mean is not None
         predicted[rows] = fit._model_mean + data.fx[rows] - values[rows]
-    weights = data.effective_weights
+    judges = np.sort(np.concatenate(split))
+    judging = data.take(judges)
+    values, weights = values[judges], judging.effective_weights
     w = weights / weights.sum()
     mean = w @ values
-    std, dof = standard_error(values, weights, data.groups)
+    std, dof = standard_error(values, weights, judging.groups)
     std = np.maximum(std, ROUNDING * np.max(np.abs(data.fx), axis=0) * np.any(std > 0))
     std[np.ptp(data.fx, axis=0) == 0] = 0.0
     gap = np.abs(mean - np.atleast_1d(estimate.mean))
@@ -101,7 +108,7 @@ def cross_fit(
     return Check(
         mean=float(mean[0]) if scalar else mean,
         std=float(std[0]) if scalar else std,
-        folds=folds,
+        folds=len(split),
         dof=dof,
         residual=residual,
         distance=float(distance.max()),

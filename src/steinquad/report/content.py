@@ -20,7 +20,8 @@ from steinquad.report.sensitivity import (
     no_sensitivity,
     sensitivity,
 )
-from steinquad.studies.answer import Gathered, gather
+from steinquad.standard_error import standard_error
+from steinquad.studies.answer import Gathered, gather, independent
 from steinquad.studies.study import Study
 
 __all__ = ["CITE", "collect"]
@@ -40,7 +41,7 @@ def collect(study: Study, *, progress: Progress | None = None) -> dict[str, Any]
     """Everything that a report tells of a study, ready for JSON; numbers have all their digits."""
     store = study.evaluations
     counts = store.counts()  # first: complains of a store that is not there
-    data = gather(store, None, study.measure.dim, len(study.outputs))
+    data = gather(store, None, study.measure.dim, len(study.outputs), study.points)
     estimate, refused = None, None
     try:
         estimate = study.estimate(n=data.n, progress=progress)
@@ -88,6 +89,7 @@ def _answer(study: Study, estimate: Estimate, data: Gathered) -> dict[str, Any]:
     record = estimate.to_dict()
     kept = [*_kept(study, data.n), (data.n, record)]
     low, high = (np.atleast_1d(side) for side in estimate.interval(0.95))
+    drawn = independent(data, study.points).fx
     outputs = []
     for j, name in enumerate(study.outputs):
         outputs.append(
@@ -97,10 +99,10 @@ def _answer(study: Study, estimate: Estimate, data: Gathered) -> dict[str, Any]:
                 "mean": float(np.atleast_1d(estimate.mean)[j]),
                 "std": float(np.atleast_1d(estimate.std)[j]),
                 "interval95": [float(low[j]), float(high[j])],
-                "spread": float(data.fx[:, j].std(ddof=1)),
+                "spread": float(drawn[:, j].std(ddof=1)),
                 "convergence": [_look(n, each, j) for n, each in kept],
-                "average": _averages(data.fx[:, j], iid=study.points == "iid"),
-                "check": _check(estimate, j, data.fx[:, j]),
+                "average": _averages(data, j, iid=study.points != "sobol"),
+                "check": _check(estimate, j, drawn[:, j]),
                 "predicted": _predicted(estimate, j),
                 "effects": [] if found is None else _effects(found, study.measure.names, j),
             }
@@ -143,14 +145,16 @@ def _look(n: int, record: Mapping[str, Any], j: int) -> dict[str, Any]:
     }
 
 
-def _averages(values: Array, *, iid: bool) -> list[dict[str, Any]]:
-    """The plain average of the first values, with its standard error for independent points."""
-    n = len(values)
+def _averages(data: Gathered, j: int, *, iid: bool) -> list[dict[str, Any]]:
+    """The average of the first values, with its standard error for independent points."""
+    values, n = data.fx[:, j], len(data.fx)
     looks = np.geomspace(max(FIRST_LOOK * n, 2), n, LOOKS).round().astype(int)
     found = []
     for m in np.unique(looks).tolist():
-        error = float(values[:m].std(ddof=1)) / math.sqrt(m) if iid else None
-        found.append({"n": m, "mean": float(values[:m].mean()), "std": error})
+        weights = data.weights[:m]
+        error = float(standard_error(values[:m, None], weights)[0][0]) if iid else None
+        mean = float(np.average(values[:m], weights=weights))
+        found.append({"n": m, "mean": mean, "std": error})
     return found
 
 

@@ -6,16 +6,19 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from steinquad._api import estimate
-from steinquad._types import Array, Progress
+from steinquad._types import Array, Progress, no_progress
 from steinquad.dataset import Dataset
 from steinquad.errors import InputError
 from steinquad.estimate import Estimate, Status
 from steinquad.estimators.base import Method
+from steinquad.estimators.choose import Choose
 from steinquad.measures.base import Measure
+from steinquad.studies.adaptive import SCOUTS, folds_of, is_choice
+from steinquad.studies.corrected import corrected
 from steinquad.studies.points import REPLICATES, replicate_order
 from steinquad.studies.store import Store
 
-__all__ = ["Gathered", "answer", "gather", "sample_of"]
+__all__ = ["Gathered", "answer", "gather", "independent", "sample_of"]
 
 MOST_FAILED = 0.01  # share of the evaluations that may fail without a word from the user
 
@@ -32,14 +35,20 @@ class Gathered:
     numbers: np.ndarray  # of those that are done
     x: Array
     fx: Array
+    weights: Array  # by which they count in an average; ones but for adaptive points
 
     @property
     def failed(self) -> int:
         """How many of them failed."""
         return self.n - len(self.numbers)
 
+    def take(self, rows: np.ndarray) -> "Gathered":
+        """Some of them; those that failed are counted as before."""
+        of = (each[rows] for each in (self.numbers, self.x, self.fx, self.weights))
+        return Gathered(self.n - len(self.numbers) + len(rows), *of)
 
-def gather(store: Store, stop: int | None, dim: int, outputs: int) -> Gathered:
+
+def gather(store: Store, stop: int | None, dim: int, outputs: int, kind: str) -> Gathered:
     """Read the longest beginning without a gap, up to the number `stop`."""
     n, numbers, x, fx = 0, [], [], []
     for row in store.rows(stop):
@@ -50,12 +59,22 @@ def gather(store: Store, stop: int | None, dim: int, outputs: int) -> Gathered:
             numbers.append(row.number)
             x.append(np.array(row.input))
             fx.append(np.array(row.outputs))
+    weight = {row.number: row.weight for row in store.choices(0, n)} if kind == "adaptive" else {}
     return Gathered(
         n,
         np.array(numbers, dtype=np.int64),
         np.array(x).reshape(len(numbers), dim),
         np.array(fx).reshape(len(numbers), outputs),
+        np.array([weight.get(number, 1.0) for number in numbers]),
     )
+
+
+def independent(data: Gathered, kind: str) -> Gathered:
+    """Without adaptive points that were chosen: what is left is a sample without weights."""
+    if kind != "adaptive":
+        return data
+    rows = np.flatnonzero(~is_choice(data.numbers))
+    return replace(data.take(rows), weights=np.ones(len(rows)))
 
 
 def sample_of(data: Gathered, measure: Measure, kind: str) -> Dataset:
@@ -65,6 +84,7 @@ def sample_of(data: Gathered, measure: Measure, kind: str) -> Dataset:
     return Dataset(
         data.x[order],
         fx[:, 0] if fx.shape[1] == 1 else fx,
+        weights=data.weights if np.any(data.weights != 1.0) else None,
         names=measure.names,
         groups=data.numbers[order] % REPLICATES if kind == "sobol" else None,
     )
@@ -98,8 +118,7 @@ def answer(
             f"store has {len(data.numbers)} usable evaluations at the beginning; run the study "
             "until there are at least 2."
         )
-    sample = sample_of(data, measure, kind)
-    est = estimate(sample, measure=measure, method=method, seed=seed, progress=progress)
+    est = _estimate(data, measure, kind, method or Choose(), seed, progress)
     est = replace(est, stats={**est.stats, "evaluations": data.n, "failed": data.failed})
     doubts, notes = [], []
     if data.failed:
@@ -108,3 +127,21 @@ def answer(
         doubts.append(f"the evaluations are by {len(versions)} versions of the integrand")
     code = "suspect" if doubts and est.status.code != "not_finite" else est.status.code
     return est.with_status(Status(code, "; ".join([*doubts, est.status.message, *notes])))
+
+
+def _estimate(
+    data: Gathered,
+    measure: Measure,
+    kind: str,
+    method: Method,
+    seed: int,
+    progress: Progress | None,
+) -> Estimate:
+    correct = kind == "adaptive" and np.sum(data.numbers >= SCOUTS) >= SCOUTS
+    data = data if correct else independent(data, kind)  # where too few could correct
+    sample = sample_of(data, measure, kind)
+    est = estimate(sample, measure=measure, method=method, seed=seed, progress=progress)
+    if not correct:
+        return est
+    split, report = folds_of(data.numbers, seed), progress or no_progress
+    return corrected(est, sample, split, measure, method=method, seed=seed, progress=report)

@@ -12,8 +12,8 @@ from steinquad.errors import InputError
 __all__ = ["TARGETS", "Budget"]
 
 TARGETS = ("std", "relative_std")
-FIRST = {"iid": 100, "sobol": 128}  # points before the first look
-GROWTH = {"iid": 1.5, "sobol": 2.0}  # to the next; Sobol points are even at powers of two
+FIRST = {"iid": 100, "sobol": 128, "adaptive": 200}  # points before the first look
+GROWTH = {"iid": 1.5, "sobol": 2.0, "adaptive": 1.5}  # to the next; Sobol points are even at 2^k
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from itertools import islice
 
 from steinquad.studies.evaluation import Outcome
 from steinquad.studies.executors import Executor, Here, Task
-from steinquad.studies.points import BLOCK, Points
+from steinquad.studies.points import BLOCK, Numbered
 from steinquad.studies.store import Evaluation, Store
 
 __all__ = ["Rules", "evaluate_all"]
@@ -35,7 +35,7 @@ class Rules:
 
 def evaluate_all(
     store: Store,
-    points: Points,
+    points: Numbered,
     stop: int,
     executor: Executor,
     rules: Rules,
@@ -75,7 +75,7 @@ def evaluate_all(
 class _Waiting:
     """Points to do: those never finished in the order of their numbers, retries before them."""
 
-    def __init__(self, store: Store, points: Points, stop: int, rules: Rules) -> None:
+    def __init__(self, store: Store, points: Numbered, stop: int, rules: Rules) -> None:
         self.points, self.rules = points, rules
         self.made: dict[int, int] = {}  # attempts at points that failed, or are in flight
         self.again: deque[int] = deque()

@@ -15,10 +15,16 @@ from steinquad.designs.sobol import Scrambled
 from steinquad.errors import InputError
 from steinquad.measures.base import Measure
 
-__all__ = ["BLOCK", "KINDS", "REPLICATES", "Points", "replicate_order"]
+__all__ = ["BLOCK", "KINDS", "REPLICATES", "Numbered", "Points", "replicate_order"]
 
 BLOCK = 256  # points that are drawn together
 REPLICATES = 16  # independent scramblings; point i belongs to number i % REPLICATES
+
+
+class Numbered(Protocol):
+    """Whatever has the coordinates of a point by its number."""
+
+    def __getitem__(self, number: int) -> tuple[float, ...]: ...
 
 
 class Points:
@@ -26,7 +32,8 @@ class Points:
 
     Args:
         measure: what they are drawn from.
-        kind: `iid` for independent draws, or `sobol` for scrambled Sobol points.
+        kind: `iid` for independent draws, `sobol` for scrambled Sobol points, or `adaptive` for
+            independent draws of which `adaptive.Chosen` replaces some.
         seed: of all of them.
 
     >>> import scipy.stats
@@ -96,5 +103,8 @@ class _Sobol:
         self.at = 0
 
 
-# An adaptive choice, with recorded probabilities, would be another entry.
-KINDS: dict[str, Callable[[Measure, int], _Blocks]] = {"iid": _Independent, "sobol": _Sobol}
+KINDS: dict[str, Callable[[Measure, int], _Blocks]] = {
+    "iid": _Independent,
+    "sobol": _Sobol,
+    "adaptive": _Independent,
+}

@@ -18,7 +18,7 @@ from typing import Any, Literal, NamedTuple
 
 from steinquad.errors import InputError
 
-__all__ = ["Counts", "Evaluation", "Store"]
+__all__ = ["Choice", "Counts", "Evaluation", "Store"]
 
 APPLICATION, FORMAT = 0x53515354, 1  # "SQST", and the version of the tables below
 SYNC = 5.0  # s of finished evaluations that a power cut may cost; a killed process costs none
@@ -39,6 +39,12 @@ CREATE TABLE evaluation (
 );
 CREATE INDEX by_status ON evaluation (status, seconds);
 CREATE TABLE version (name TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE choice (
+    number INTEGER PRIMARY KEY,
+    input TEXT NOT NULL,
+    candidates INTEGER NOT NULL,
+    chance REAL NOT NULL
+);
 CREATE TABLE estimate (n INTEGER, settings TEXT, record TEXT NOT NULL, PRIMARY KEY (n, settings));
 """
 
@@ -55,6 +61,20 @@ class Evaluation(NamedTuple):
     failure: str | None
     error: str | None
     version: str
+
+
+class Choice(NamedTuple):
+    """A row: where an adaptive point lies, and the chance with which it came to lie there."""
+
+    number: int
+    input: Sequence[float]
+    candidates: int  # independent draws of which two were taken
+    chance: float  # to be one of them
+
+    @property
+    def weight(self) -> float:
+        """By which it counts in an average."""
+        return 2.0 / (self.candidates * self.chance)
 
 
 @dataclass(frozen=True)
@@ -113,8 +133,7 @@ class Store:
             for row in rows
         ]
         with _plainly(self.path):
-            writer.execute("BEGIN IMMEDIATE")
-            try:
+            with _transaction(writer):
                 writer.executemany(
                     "INSERT INTO evaluation VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) "
                     "ON CONFLICT (number) DO UPDATE SET status = excluded.status, "
@@ -128,10 +147,6 @@ class Store:
                     "INSERT OR IGNORE INTO version VALUES (?)",
                     {(row.version,) for row in packed if row.status == "done"},
                 )
-                writer.execute("COMMIT")
-            except BaseException:
-                writer.execute("ROLLBACK")
-                raise
             if time.monotonic() - self._synced >= SYNC:
                 writer.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
                 self._synced = time.monotonic()
@@ -206,6 +221,25 @@ class Store:
         with _plainly(self.path):
             query = "UPDATE evaluation SET attempt = 0 WHERE status = 'failed'"
             return self._require_writer().execute(query).rowcount
+
+    def keep_choices(self, rows: Iterable[Choice]) -> None:
+        """Write down adaptive points before they are evaluated, all or none."""
+        writer = self._require_writer()
+        packed = [row._replace(input=json.dumps(row.input)) for row in rows]  # pyright: ignore[reportArgumentType]
+        with _plainly(self.path), _transaction(writer):
+            writer.executemany("INSERT INTO choice VALUES (?, ?, ?, ?)", packed)
+
+    def count_choices(self) -> int:
+        """How many adaptive points there are."""
+        with self._reading() as reader:
+            return reader.execute("SELECT COUNT(*) FROM choice").fetchone()[0]
+
+    def choices(self, start: int, stop: int) -> list[Choice]:
+        """Adaptive points of the numbers start to stop - 1."""
+        query = "SELECT * FROM choice WHERE number >= ? AND number < ? ORDER BY number"
+        with self._reading() as reader:
+            rows = [Choice(*row) for row in reader.execute(query, (start, stop))]
+        return [row._replace(input=json.loads(str(row.input))) for row in rows]
 
     def keep_estimate(self, n: int, settings: str, record: Mapping[str, Any]) -> None:
         """The answer from the first n points with these settings."""
@@ -343,6 +377,17 @@ class Store:
 def _connect(path: Path, mode: str) -> sqlite3.Connection:
     uri = f"{path.resolve().as_uri()}?mode={mode}"
     return sqlite3.connect(uri, uri=True, isolation_level=None, timeout=30)
+
+
+@contextmanager
+def _transaction(writer: sqlite3.Connection) -> Iterator[None]:
+    writer.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        writer.execute("COMMIT")
+    except BaseException:
+        writer.execute("ROLLBACK")
+        raise
 
 
 @contextmanager

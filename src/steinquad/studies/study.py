@@ -19,7 +19,8 @@ from steinquad.estimate import Estimate, Status
 from steinquad.estimators.base import Method
 from steinquad.estimators.choose import Choose
 from steinquad.measures import Measure, as_measure
-from steinquad.studies.answer import answer, gather, sample_of
+from steinquad.studies.adaptive import SCOUTS, Chosen
+from steinquad.studies.answer import Gathered, answer, gather, independent, sample_of
 from steinquad.studies.budget import Budget
 from steinquad.studies.driver import Rules, evaluate_all
 from steinquad.studies.evaluation import Call
@@ -69,8 +70,10 @@ class Study:
             `{"power": {"quantiles": [0.05, 0.95], "above": [1.2], "below": []}}`.
         until: stop earlier, at `{"std": ...}` or `{"relative_std": ...}` of every output.
         every: evaluations between two looks at the estimate; see `Budget`.
-        points: `iid`, or `sobol` for randomized quasi-Monte Carlo points.
-        seed: of points and method; point i depends on it and on i only.
+        points: `iid`, `sobol` for randomized quasi-Monte Carlo points, or `adaptive` for more of
+            them where f is hard to predict.
+        seed: of points and method; point i depends on it and on i only, adaptive ones also on
+            the outputs of the first 100.
         method: how to estimate, by default `Choose()`.
         style: how a function is called: `keywords`, `dict` or `batch`, an array (n, d).
         batch: points in a call of the style `batch`.
@@ -94,7 +97,7 @@ class Study:
     outputs: Sequence[str] | Mapping[str, Mapping[str, Sequence[float]]] = ("f",)
     until: Mapping[str, float] | None = None
     every: int | None = None
-    points: Literal["iid", "sobol"] | str = "iid"
+    points: Literal["iid", "sobol", "adaptive"] | str = "iid"
     seed: int = 0
     method: Method | None = None
     style: Literal["keywords", "dict", "batch"] | str = "keywords"
@@ -224,9 +227,8 @@ class Study:
             progress: called with (step, total, loss) while a method is trained.
         """
         store = self.evaluations
-        data = gather(store, n, self.measure.dim, len(self.outputs))
         return answer(
-            data,
+            self._gather(n),
             self.measure,
             kind=self.points,
             method=self.method,
@@ -247,8 +249,7 @@ class Study:
             progress: called with (step, total, loss) while a method is trained.
         """
         estimate = self.estimate(progress=progress) if estimate is None else estimate
-        n = estimate.stats["evaluations"]
-        data = gather(self.evaluations, n, self.measure.dim, len(self.outputs))
+        data = independent(self._gather(estimate.stats["evaluations"]), self.points)
         found = distributions(
             sample_of(data, self.measure, self.points),
             self.wanted,
@@ -291,6 +292,8 @@ class Study:
         """Names of what `records` gives; a name that comes twice has a suffix."""
         fixed = ["number", "status", "seconds", "attempt", "failure", "error", "version"]
         columns: list[str] = []
+        if self.points == "adaptive":
+            fixed.append("weight")
         for name in (*fixed[:2], *self.measure.names, *self.outputs, *fixed[2:]):
             columns.append(name if name not in columns else f"{name}_{len(columns)}")
         return columns
@@ -298,10 +301,13 @@ class Study:
     def records(self) -> Any:
         """Every stored evaluation as a list in the order of `columns`, one at a time."""
         blank = [None] * len(self.outputs)
+        points = Chosen(self.numbered, self.evaluations)
         for row in self.evaluations.rows():
             outputs = blank if row.outputs is None else row.outputs
             head = (row.number, row.status, *row.input, *outputs)
-            yield [*head, row.seconds, row.attempt, row.failure, row.error, row.version]
+            tail = (row.seconds, row.attempt, row.failure, row.error, row.version)
+            weight = [points.weight(row.number)] if self.points == "adaptive" else []
+            yield [*head, *tail, *weight]
 
     @cached_property
     def _integrand(self) -> tuple[Call, Callable[..., Any] | None]:
@@ -358,13 +364,23 @@ class Study:
                 watch(Snapshot(before.done + done, before.failed + failed, n, record))
 
         report(0, 0)
-        evaluate_all(self.evaluations, self.numbered, n, place, rules, report)
+        points = self.numbered
+        if self.points == "adaptive" and n > SCOUTS:
+            evaluate_all(self.evaluations, points, SCOUTS, place, rules, report)
+            before, scouts = self.evaluations.counts(), self._gather(SCOUTS)
+            points = Chosen(points, self.evaluations)
+            points.choose_until(n, (scouts.x, scouts.fx))
+        evaluate_all(self.evaluations, points, n, place, rules, report)
+
+    def _gather(self, n: int | None) -> Gathered:
+        """What is stored of the first n points, as far as nothing is missing."""
+        return gather(self.evaluations, n, self.measure.dim, len(self.outputs), self.points)
 
     def _look(
         self, n: int, progress: Progress | None
     ) -> tuple[Mapping[str, Any], Estimate | None]:
         """The answer from the first n points, computed once and kept."""
-        data = gather(self.evaluations, n, self.measure.dim, len(self.outputs))
+        data = self._gather(n)
         method = "default" if self.method is None else repr(self.method)
         settings = json.dumps([method, int(self.seed), data.failed, self.on_failure])
         for kept_n, kept_settings, record in self.evaluations.estimates():

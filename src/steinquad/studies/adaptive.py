@@ -1,0 +1,154 @@
+"""Adaptive points: more of them where f is hard to predict, by chances that are known and kept.
+
+    scouts   the first SCOUTS points, independent draws: how far a model fitted to some of them is
+             from the others says where points are wanted, and nothing else ever does
+    pairs    all further points: the first of a pool of CANDIDATES independent draws, and another
+             one of that pool, taken at random with chances that follow what the scouts say
+
+So at least half of all points are independent draws, and point i depends on the seed, on i and on
+the outputs of the scouts only. Given those, pairs are independent of each other, and because the
+first of a pool is as good as any, candidate j is one of the two that are taken with a chance pi_j
+that is known and adds up to 2. With weights 2 / (CANDIDATES pi_j), at most 2, an average over
+pairs is that over their pools, whatever is averaged: unbiased, where one without weights is not.
+"""
+
+from collections.abc import Callable
+from functools import lru_cache
+
+import numpy as np
+
+from steinquad._api import estimate
+from steinquad._types import Array
+from steinquad.dataset import Dataset
+from steinquad.estimators.bayesian_quadrature import BayesianQuadrature
+from steinquad.estimators.choose import Choose
+from steinquad.estimators.monte_carlo import MonteCarlo
+from steinquad.estimators.polynomial import Polynomial
+from steinquad.measures.base import Measure
+from steinquad.studies.points import BLOCK, Points
+from steinquad.studies.store import Choice, Store
+
+__all__ = ["SCOUTS", "Chosen", "chances", "choose", "folds_of", "hard_to_predict", "is_choice"]
+
+SCOUTS = 100
+CANDIDATES = 128  # in the pool of a pair
+PAIRS = 64  # that are chosen together
+UNIFORM = 0.1  # share of the choices that does not heed the scouts
+FEWEST = 20  # scouts without failure that are heeded
+ROUNDING = 1e-10  # of f: a model that misses less misses nothing
+FOLDS = 5
+STREAM = 2**41  # of random numbers, apart from those of the points
+
+Hardness = Callable[[Array], Array]  # (n, d) -> (n,), at least 0
+
+
+def is_choice(number: np.ndarray) -> np.ndarray:
+    """Which numbers are of points that were chosen; all others are independent draws."""
+    return (number >= SCOUTS) & ((number - SCOUTS) % 2 == 1)
+
+
+def folds_of(numbers: np.ndarray, seed: int) -> list[np.ndarray]:
+    """Rows of the folds of a cross-fit, whole pairs each; the scouts are in none of them."""
+    pairs = (numbers - SCOUTS) // 2
+    order = np.random.default_rng(seed).permutation(int(pairs.max()) + 1)
+    fold = np.where(pairs >= 0, order[np.maximum(pairs, 0)] % FOLDS, FOLDS)
+    return [np.flatnonzero(fold == k) for k in range(FOLDS)]
+
+
+def hard_to_predict(x: Array, fx: Array, measure: Measure, *, seed: int) -> Hardness | None:
+    """Expected size of what a model misses, from points (n, d) and values (n, k), up to a factor.
+
+    The sizes at these points, by fits that have not seen them, are themselves fitted; None where
+    that finds nothing but noise.
+    """
+    if len(x) < FEWEST:
+        return None
+    method = Choose((MonteCarlo(), Polynomial(), BayesianQuadrature()))
+    found = estimate(Dataset(x, fx), measure=measure, method=method, seed=seed)
+    if found.check is None or found.check.predicted is None:
+        return None
+    missed = np.abs(fx - found.check.predicted)
+    missed = missed[:, missed.mean(axis=0) > ROUNDING * np.abs(fx).max(axis=0)]
+    if missed.shape[1] == 0:
+        return None
+    sizes = missed / missed.mean(axis=0)  # every output counts as much
+    model = estimate(Dataset(x, sizes), measure=measure, method=method, seed=seed)
+    winner = method.winner(model)
+    if winner is None or isinstance(winner, MonteCarlo):
+        return None
+    return lambda at: np.sqrt(np.mean(np.maximum(model.predict(at), 0.0) ** 2, axis=1))
+
+
+def chances(hardness: Array) -> tuple[Array, Array]:
+    """For pools (m, CANDIDATES): the law of a choice, and the chance to be one of the two taken.
+
+    Row by row the first adds up to 1 and the second to 2. The second point is drawn from this law
+    without the first one, which is any candidate with the same chance.
+    """
+    count = hardness.shape[1]
+    total = hardness.sum(axis=1, keepdims=True)
+    heeded = np.divide(hardness, total, out=np.full_like(hardness, 1.0 / count), where=total > 0)
+    law = UNIFORM / count + (1.0 - UNIFORM) * heeded
+    odds = 1.0 / (1.0 - law)
+    return law, (1.0 + law * (odds.sum(axis=1, keepdims=True) - odds)) / count
+
+
+def choose(points: Points, block: int, hardness: Hardness | None) -> list[Choice]:
+    """The pairs of a block, each point with its chance."""
+    measure, dim = points.measure, points.measure.dim
+    own = np.random.SeedSequence([points.seed, STREAM, block])
+    draws, picks = own.generate_state(2, np.uint64)
+    fresh = measure.sample(PAIRS * (CANDIDATES - 1), seed=int(draws >> 1))
+    numbers = SCOUTS + 2 * (block * PAIRS + np.arange(PAIRS))
+    first = np.array([points[int(number)] for number in numbers])
+    pools = np.concatenate([first[:, None], fresh.reshape(PAIRS, CANDIDATES - 1, dim)], axis=1)
+    sizes = np.ones((PAIRS, CANDIDATES))
+    if hardness is not None:
+        found = hardness(pools.reshape(-1, dim)).reshape(PAIRS, CANDIDATES)
+        sizes = found if np.isfinite(found).all() else sizes
+    law, taken = chances(sizes)
+    rng = np.random.default_rng(picks)
+    rows: list[Choice] = []
+    for i, number in enumerate(numbers.tolist()):
+        others = law[i, 1:] / law[i, 1:].sum()
+        j = 1 + int(rng.choice(CANDIDATES - 1, p=others))
+        for k, at in ((0, number), (j, number + 1)):
+            rows.append(Choice(at, pools[i, k].tolist(), CANDIDATES, float(taken[i, k])))
+    return rows
+
+
+class Chosen:
+    """The points of an adaptive study by number, as far as they are chosen."""
+
+    def __init__(self, points: Points, store: Store) -> None:
+        self.points, self.store = points, store
+        self._block = lru_cache(maxsize=8)(self._read)
+
+    def choose_until(self, stop: int, scouts: tuple[Array, Array]) -> None:
+        """Choose and store what is not yet, up to the number `stop`.
+
+        Args:
+            stop: numbers below are wanted.
+            scouts: points and values of those scouts that are done.
+        """
+        wanted = -(-(stop - SCOUTS) // (2 * PAIRS))
+        known = self.store.count_choices() // (2 * PAIRS)
+        if wanted <= known:
+            return
+        hardness = hard_to_predict(*scouts, self.points.measure, seed=self.points.seed)
+        for block in range(known, wanted):
+            self.store.keep_choices(choose(self.points, block, hardness))
+
+    def __getitem__(self, number: int) -> tuple[float, ...]:
+        """The coordinates of a point."""
+        if not is_choice(np.array(number)):
+            return self.points[number]
+        return tuple(self._block(number // BLOCK)[number].input)
+
+    def weight(self, number: int) -> float:
+        """By which a point counts in an average."""
+        known = self._block(number // BLOCK)
+        return known[number].weight if number in known else 1.0
+
+    def _read(self, block: int) -> dict[int, Choice]:
+        return {row.number: row for row in self.store.choices(block * BLOCK, (block + 1) * BLOCK)}

@@ -1,0 +1,65 @@
+"""The answer from adaptive points: cross-fitted, and corrected by weighted points.
+
+    answer = average over folds of theta0^(-k) + weighted average of f - g^(-k) over all pairs
+
+g^(-k) is fitted to all scouts and to the pairs of the other folds, with their weights. Given the
+scouts, which are in no fold, it knows nothing of the pairs that it is judged by, and they lie
+where they do by known chances: so the answer is unbiased whatever g is. Its std is that of the
+weighted mean of these residuals or, where they are few and large and tell too little, wider, by
+the rule of `widened`: the uncorrected answer has a say in the std, not in the mean.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from steinquad._float64 import float64
+from steinquad._types import Progress
+from steinquad.dataset import Dataset
+from steinquad.estimate import Estimate
+from steinquad.estimators.base import Method
+from steinquad.estimators.choose import Choose
+from steinquad.estimators.cross_fit import cross_fit, widened
+from steinquad.estimators.monte_carlo import MonteCarlo
+from steinquad.measures.base import Measure
+
+__all__ = ["corrected"]
+
+
+@float64
+def corrected(
+    estimate: Estimate,
+    data: Dataset,
+    split: Sequence[np.ndarray],
+    measure: Measure,
+    *,
+    method: Method,
+    seed: int,
+    progress: Progress,
+) -> Estimate:
+    """An estimate from all of the data, corrected by the residuals of the folds in `split`.
+
+    A weighted average, and a constant, need no correction.
+    """
+    fit = estimate
+    if isinstance(method, Choose):
+        winner, own = method.winner(estimate), method.fit_of(estimate)
+        if winner is None or own is None:
+            return estimate
+        method, fit = winner, own
+    if isinstance(method, MonteCarlo) or estimate.status.code in ("constant", "not_finite"):
+        return estimate
+    check = cross_fit(
+        getattr(method, "light", method),
+        data.completed(measure.score(data.x), measure.support, measure.names),
+        measure,
+        fit,
+        folds=len(split),
+        seed=seed,
+        progress=progress,
+        start=fit if getattr(method, "warm_folds", False) else None,
+        split=split,
+    )
+    stats = {**estimate.stats, "uncorrected": np.atleast_1d(fit.mean)}
+    return replace(widened(estimate, check), mean=check.mean, check=check, stats=stats)
