@@ -1,0 +1,1 @@
+"""From the draws of a posterior to better expectations."""
