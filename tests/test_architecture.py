@@ -2,8 +2,8 @@
 
     core <- measures <- kernels <- stein <- networks <- training <- posterior <- estimators <- _api
     core <- measures <- designs <- estimators;   designs <- problems
-    _api <- summaries, chains;   all these <- studies <- report;   all these <- reproduce <- plotting
-    all <- cli
+    _api <- summaries, chains;   all these <- studies <- report
+    all but the last two <- reproduce <- plotting;   all <- cli
 
 Imports inside functions (optional or heavy libraries) and under TYPE_CHECKING do not count.
 """
