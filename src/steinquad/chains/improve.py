@@ -32,7 +32,8 @@ __all__ = ["Answers", "improve", "plain"]
 
 FOLDS = 5
 FEWEST = 20  # draws from which features are tried
-MOST_FEATURES = 800
+# Numbers in the features beyond squares: all products of coordinates, and higher polynomials.
+MOST_PRODUCTS, MOST_POLYNOMIALS = 12_000_000, 7_000_000
 DRAWS_A_FEATURE = 4  # held-in draws for each feature at least
 RIDGES = (1e-20, 1e-2, 1e-1)  # on features beyond squares, relative to their variance
 LEAST_FREEDOM = 10.0  # of residuals, by their kurtosis
@@ -231,15 +232,17 @@ class _Factored:
 
 def _families(data: Dataset, held_in: int) -> Iterator[_Family]:
     """The features worth trying with `held_in` draws to fit them to."""
-    most = min(held_in // DRAWS_A_FEATURE, MOST_FEATURES)
+    most = held_in // DRAWS_A_FEATURE
     if data.dim > 1:
         quadratics = ScoreQuadratics().fit(data, None)
         names = {1: "order 1", 2: "order 2, squares", 3: "order 2"}
-        names = {order: name for order, name in names.items() if quadratics.size(order) <= most}
+        limits = {1: most, 2: most, 3: min(most, MOST_PRODUCTS // data.n)}
+        names = {k: name for k, name in names.items() if quadratics.size(k) <= limits[k]}
         if names:
             yield _Family(ScoreQuadratics(), names, free=2)
     polynomials = ScorePolynomials().fit(data, None)
-    orders = [order for order in polynomials.orders(most) if not polynomials.trouble(data, order)]
+    orders = polynomials.orders(min(most, MOST_POLYNOMIALS // data.n))
+    orders = [order for order in orders if not polynomials.trouble(data, order)]
     if data.dim > 1:  # the lower ones have been tried
         orders = [order for order in orders if order > 2]
     kind = "order" if data.dim < HYPERBOLIC_FROM else "hyperbolic order"

@@ -1,4 +1,4 @@
-"""What a posterior has to offer for its draws: points of R^d, and the score there."""
+"""What an estimate from draws asks of the model that made them: coordinates and a score."""
 
 import abc
 from collections.abc import Mapping
@@ -9,11 +9,20 @@ __all__ = ["Target"]
 
 
 class Target(abc.ABC):
-    """A posterior whose draws are known: where they are in R^d, and the score there."""
+    """A posterior whose draws are known: where they are in R^d, and the score there.
+
+    The variables of a model may be positive, bounded, simplices or correlation matrices. A target
+    takes their draws to unconstrained coordinates by the transforms of the library that made them,
+    so that the posterior has a density on all of R^d and no boundary.
+    """
 
     @abc.abstractmethod
     def unconstrain(self, draws: Mapping[str, Array]) -> Array:
-        """Draws by variable name, each (n, *shape), as points of R^d: (n, d)."""
+        """Draws by variable name, each (n, *shape), as points of R^d: (n, d).
+
+        Names that the model does not sample, such as quantities computed from others, are passed
+        over.
+        """
 
     @abc.abstractmethod
     def score(self, points: Array) -> Array:
