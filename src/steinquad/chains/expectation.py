@@ -25,6 +25,8 @@ from steinquad.estimators.standard_frame import score_obstacle
 
 __all__ = ["posterior_expectation"]
 
+NOT_MIXED = 1.05  # R-hat that makes the answer suspect; above RHAT_LIMIT the row says so
+
 
 @float64
 def posterior_expectation(
@@ -162,9 +164,17 @@ def _mixing(
         note = f"the weights leave an effective sample size of {size:.1f} of {sample.n} draws"
         return {}, {}, [note] * few
     chains = columns.reshape(sample.chains, sample.draws, -1)
-    stats, notes = convergence(chains, labels)
+    stats, _ = convergence(chains, labels)
     rhat, ess = (dict(zip(labels, map(float, stats[key]), strict=True)) for key in ("rhat", "ess"))
-    return rhat, ess, [*stuck(chains), *notes]
+    notes = stuck(chains)
+    high = [label for label in labels if rhat[label] > NOT_MIXED]
+    if high:
+        worst = max(high, key=lambda label: rhat[label])
+        notes.append(
+            f"the chains did not mix: R-hat is {rhat[worst]:.3g} for {worst} (above {NOT_MIXED} "
+            f"for {len(high)} of {len(labels)}); run longer or start elsewhere"
+        )
+    return rhat, ess, notes
 
 
 def _by_method(

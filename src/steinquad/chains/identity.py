@@ -13,7 +13,7 @@ from scipy.special import stdtrit
 from steinquad._types import Array
 from steinquad.dataset import Dataset
 from steinquad.measures.affine import Affine
-from steinquad.standard_error import effective_sample_size
+from steinquad.standard_error import SHORTEST, effective_sample_size
 from steinquad.stein.flux import FALSE_ALARM
 
 __all__ = ["identity_violation"]
@@ -32,9 +32,12 @@ def identity_violation(data: Dataset) -> str | None:
     affine = Affine.fit(data.x, "diagonal", data.effective_weights)
     y, score = affine.points(data.x), affine.score(data.score)
     weights = data.effective_weights / data.effective_weights.sum()
-    batches = np.array_split(np.arange(data.n), _count(y, score, data))
+    batches = np.array_split(np.arange(data.n), _count(y * score, data))
     first = np.stack([weights[rows] @ score[rows] for rows in batches])
     share = np.array([weights[rows].sum() for rows in batches])
+    dof = 1.0 / np.sum(share**2) - 1  # that of equal batches is their number less one
+    if dof < FEWEST_BATCHES / 2:
+        return None  # a few draws have all the weight
     second = np.stack([y[rows].T @ (weights[rows, None] * score[rows]) for rows in batches])
     second += share[:, None, None] * np.eye(data.dim)
     sums = np.concatenate([first, second.reshape(len(batches), -1)], axis=1)
@@ -43,7 +46,7 @@ def identity_violation(data: Dataset) -> str | None:
     error = np.sqrt(np.sum(spread**2, axis=0) * len(batches) / (len(batches) - 1))
     ratio = np.divide(np.abs(mean), error, out=np.zeros_like(mean), where=error > 0)
     worst = int(np.argmax(ratio))
-    limit = float(stdtrit(len(batches) - 1, 1 - FALSE_ALARM / (2 * len(ratio))))
+    limit = float(stdtrit(dof, 1 - FALSE_ALARM / (2 * len(ratio))))
     if ratio[worst] <= limit:
         return None
     return (
@@ -62,13 +65,14 @@ def _identity(worst: int, names: Sequence[str]) -> str:
     return f"E[x score^T] = -I in coordinates {names[i]} and {names[j]}"
 
 
-def _count(y: Array, score: Array, data: Dataset) -> int:
-    """How many batches: sqrt(n), or fewer where the chains move slowly."""
-    assert data.groups is not None
+def _count(series: Array, data: Dataset) -> int:
+    """How many batches: sqrt(n), or fewer where the chains move slowly or weights are few."""
+    assert data.groups is not None and data.score is not None
     _, sizes = np.unique(data.groups, return_counts=True)
     most = max(int(np.sqrt(data.n)), 2)
-    if sizes.min() < 4:
+    if sizes.min() < SHORTEST:
         return most
-    series = np.concatenate([score, y * score], axis=1)
-    size = float(effective_sample_size(series, data.groups).min())
+    share = float(data.effective_weights.sum()) / data.n
+    series = np.concatenate([data.score, series], axis=1)
+    size = share * float(effective_sample_size(series, data.groups).min())
     return int(np.clip(size / TIMES, min(FEWEST_BATCHES, most), most))

@@ -34,10 +34,10 @@ FOLDS = 5
 FEWEST = 20  # draws from which features are tried
 # Numbers in the features beyond squares: all products of coordinates, and higher polynomials.
 MOST_PRODUCTS, MOST_POLYNOMIALS = 12_000_000, 7_000_000
+HIGHEST_ORDER = 10
 DRAWS_A_FEATURE = 4  # held-in draws for each feature at least
 RIDGES = (1e-20, 1e-2, 1e-1)  # on features beyond squares, relative to their variance
 LEAST_FREEDOM = 10.0  # of residuals, by their kurtosis
-FALL = 0.5  # the error of an order falls from the last step as this power of its residuals
 PLAIN = "plain mean"
 CLEARLY = 0.95  # of the standard error of fewer features, below which more are used
 
@@ -86,15 +86,15 @@ def improve(data: Dataset) -> Answers:
     best = _Best(data, data.fx[:, varying], before.mcse[varying], before.plain_dof[varying])
     blocks = parts(data, FOLDS, seed=0)  # chains are cut in their order
     for family in _families(data, min(data.n - len(block) for block in blocks)):
-        for name, fits in family.held_out(data, best.values, blocks):
-            best.meet(name, fits)
+        for name, spread, fits in family.held_out(data, best.values, blocks):
+            best.meet(name, spread, fits)
     mean, std, dof, methods = before.mean, before.std, before.dof, list(before.method)
     changed = np.flatnonzero(best.name != PLAIN)
     if len(changed):
         at = varying[changed]
         mean, std, dof = mean.copy(), std.copy(), dof.copy()
         mean[at], error, dof[at] = _average(best.left[:, changed], data)
-        error = np.maximum(np.maximum(error, best.error[changed]), best.least[changed])
+        error = np.maximum(error * best.spread[changed], best.error[changed])
         std[at] = np.hypot(error, best.truncation[changed])
         for j in changed:
             methods[varying[j]] = str(best.name[j])
@@ -111,6 +111,7 @@ class _Best:
         self.error = robust_standard_error(values, self.weights)[0]
         self.least = ROUNDING * np.abs(values).max(axis=0)
         self.name = np.full(values.shape[1], PLAIN, dtype=object)
+        self.spread = np.ones(values.shape[1])
         self.truncation = np.zeros(values.shape[1])
         # A fit that moves the average by more than chance explains is not believed, nor one
         # whose residuals are large at a handful of draws only.
@@ -118,12 +119,19 @@ class _Best:
         self.freedom = np.minimum(tail_freedom(values, self.weights), LEAST_FREEDOM)
         self.before: tuple[Array, Array] | None = None
 
-    def meet(self, name: str, fits: Iterator[Array]) -> None:
-        """Take the fits of a further order for the outputs where one of them is better."""
+    def meet(self, name: str, spread: float, fits: Iterator[Array]) -> None:
+        """Take the fits of a further order for the outputs where one of them is better.
+
+        Args:
+            name: of the order.
+            spread: factor by which errors of the weights widen the standard error.
+            fits: what each leaves of the outputs, (n, k).
+        """
         total = self.weights.sum()
         means, errors = np.empty_like(self.error), np.full_like(self.error, np.inf)
         for left in fits:
-            error = np.maximum(robust_standard_error(left, self.weights)[0], self.least)
+            error = spread * robust_standard_error(left, self.weights)[0]
+            error = np.maximum(error, self.least)
             mean = self.weights @ left / total
             closer = error < errors
             means[closer], errors[closer] = mean[closer], error[closer]
@@ -131,17 +139,20 @@ class _Best:
             sound = tail_freedom(left, self.weights) >= self.freedom
             better = (error < CLEARLY * self.error) & sound & (moved <= self.farthest)
             self.left[:, better], self.error[better] = left[:, better], error[better]
-            self.name[better] = name
+            self.name[better], self.spread[better] = name, spread
             self.truncation[better] = self._truncation(mean, error)[better]
         self.before = means, errors
 
     def _truncation(self, mean: Array, error: Array) -> Array:
-        """For the orders left out; see `estimators.regression._truncation`."""
+        """For the orders left out, (k,): the last step, fallen as the residuals have.
+
+        No residual tells of tails that no draw has seen, but the step from the order before does.
+        """
         if self.before is None:
             return np.zeros_like(mean)
         mean_before, error_before = self.before
         fallen = np.minimum(error / np.maximum(error_before, self.least), 1.0)
-        return np.abs(mean - mean_before) * fallen**FALL
+        return np.abs(mean - mean_before) * fallen
 
 
 def _average(values: Array, data: Dataset) -> tuple[Array, Array, Array]:
@@ -168,11 +179,15 @@ class _Family:
 
     def held_out(
         self, data: Dataset, values: Array, blocks: Sequence[np.ndarray]
-    ) -> Iterator[tuple[str, Iterator[Array]]]:
-        """`f - Phi w` with the w of the other blocks, (n, k), for every penalty of each order."""
+    ) -> Iterator[tuple[str, float, Iterator[Array]]]:
+        """For each order its name, how errors of w spread, and `f - Phi w` for every penalty.
+
+        The last are (n, k), with the w of the other blocks.
+        """
         factors = [self._factor(data, values, block) for block in blocks]
         for order, name in self.orders.items():
-            yield name, self._left(order, values, blocks, factors)
+            spread = np.sqrt(1.0 + np.mean([each.imitation(order) for each in factors]))
+            yield name, float(spread), self._left(order, values, blocks, factors)
 
     def _left(
         self,
@@ -205,7 +220,10 @@ class _Family:
         q, r = np.linalg.qr(root * own / scale)
         projected = q.T @ (root * (y - w @ y / w.sum()))
         sizes = {order: features.size(order) for order in range(1, highest + 1)}
-        return _Factored(r, projected, phi[block] / scale, float(w.sum()), sizes)
+        every = data.effective_weights / data.effective_weights.sum()
+        return _Factored(
+            r, projected, phi[block] / scale, every @ phi / scale, float(w.sum()), sizes
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,8 +233,25 @@ class _Factored:
     r: Array
     projected: Array  # Q^T f
     phi: Array
+    mean: Array  # of the features over all draws
     total: float
     sizes: Mapping[int, int]
+
+    def imitation(self, order: int) -> float:
+        """`m^T S^-1 m` for the mean m and the covariance S of the features over the draws.
+
+        The expectation of m is zero, so for sound features this is their number over that of
+        independent draws. Where the draws have not seen the region by which features of heavy
+        tails come to mean zero, a combination of them is constant but for there: no residual
+        tells the answer from another, and this is large. The variance of an intercept beside
+        features is 1 plus this times that of an average.
+        """
+        size = self.sizes[order]
+        r = self.r[:size, :size]
+        tiny = np.finfo(float).eps * np.abs(np.diag(r)).max()
+        r = r + np.diag(np.where(np.abs(np.diag(r)) < tiny, tiny, 0.0))
+        half = scipy.linalg.solve_triangular(r.T, self.mean[:size], lower=True, check_finite=False)
+        return float(self.total * np.sum(half**2))
 
     def prediction(self, order: int, free: int, ridge: float) -> Array:
         """`Phi w` in the block, for the w of least |R w - Q^T f|^2 + |D w|^2."""
@@ -242,9 +277,12 @@ def _families(data: Dataset, held_in: int) -> Iterator[_Family]:
             yield _Family(ScoreQuadratics(), names, free=2)
     polynomials = ScorePolynomials().fit(data, None)
     orders = polynomials.orders(min(most, MOST_POLYNOMIALS // data.n))
-    orders = [order for order in orders if not polynomials.trouble(data, order)]
-    if data.dim > 1:  # the lower ones have been tried
-        orders = [order for order in orders if order > 2]
+    lowest = 1 if data.dim == 1 else 3  # the lower ones have been tried
+    orders = [
+        order
+        for order in orders
+        if lowest <= order <= HIGHEST_ORDER and not polynomials.trouble(data, order)
+    ]
     kind = "order" if data.dim < HYPERBOLIC_FROM else "hyperbolic order"
     if orders:
         yield _Family(ScorePolynomials(), {order: f"{kind} {order}" for order in orders}, free=2)

@@ -89,7 +89,8 @@ class Moments:
     def values(self) -> Array:
         """Parameters, their squares, and whether they are below each quantile."""
         x = self.columns
-        parts = [x, (x - self.weights @ x) ** 2]
+        center = np.where(np.ptp(x, axis=0) > 0, self.weights @ x, x[0])
+        parts = [x, (x - center) ** 2]
         parts += [(x <= q).astype(np.float64) for q in self._quantiles()]
         return np.concatenate(parts, axis=1)
 
