@@ -14,6 +14,7 @@ from steinquad.estimate import Status
 __all__ = ["PosteriorSummary", "Row"]
 
 GROUP = "posterior_expectation"  # of the tree that comes back
+HIDDEN = ("mcse_sd", "mcse_5%", "mcse_50%", "mcse_95%", "plain_mean")  # in print
 COLUMNS = ("plain", "mcse", "mean", "std", "low", "high", "reduction")
 
 
@@ -201,7 +202,7 @@ class PosteriorSummary:
                 sd = float(np.sqrt(max(row.mean, 0.0)))
                 line |= {"sd": sd, "mcse_sd": row.std / (2 * sd) if sd > 0 else 0.0}
             elif row.statistic.endswith("%"):
-                line[row.statistic] = row.mean
+                line |= {row.statistic: row.mean, f"mcse_{row.statistic}": row.std}
         for name, line in lines.items():
             mean = self[name]
             line |= {"plain_mean": mean.plain, "plain_mcse": mean.mcse}
@@ -212,22 +213,27 @@ class PosteriorSummary:
 
     def __str__(self) -> str:
         lines = self._lines()
-        heads = ["", *next(iter(lines.values()))]
-        cells = [[name, *(_cell(v) for v in line.values())] for name, line in lines.items()]
-        widths = [max(len(row[i]) for row in [heads, *cells]) for i in range(len(heads))]
-        text = [
-            "  ".join(
-                [row[0].ljust(widths[0])]
-                + [cell.rjust(w) for cell, w in zip(row[1:], widths[1:], strict=True)]
-            ).rstrip()
-            for row in [heads, *cells]
-        ]
+        shown = [head for head in next(iter(lines.values())) if head not in HIDDEN]
+        table = [["", *shown]]
+        for name, line in lines.items():
+            cells = [_cell(line[head], line.get(f"mcse_{head}")) for head in shown]
+            table.append([name, *cells])
+        widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
+        text = []
+        for row in table:
+            cells = [cell.rjust(w) for cell, w in zip(row[1:], widths[1:], strict=True)]
+            text.append("  ".join([row[0].ljust(widths[0]), *cells]).rstrip())
         first = f"{self.n} draws of {self.chains} chain{'s' * (self.chains > 1)}"
         return "\n".join([first, *text, str(self.status)])
 
 
-def _cell(value: Any) -> str:
-    return value if isinstance(value, str) else f"{value:.4g}"
+def _cell(value: Any, error: float | None) -> str:
+    """As many digits as its error is worth."""
+    if isinstance(value, str):
+        return value
+    if error is None or not (error > 0 and value != 0 and np.isfinite(value / error)):
+        return f"{value:.3g}"
+    return f"{value:.{int(np.clip(np.log10(abs(value) / error) + 2, 3, 12))}g}"
 
 
 def _posterior(sample: Sample) -> Any:
