@@ -16,7 +16,7 @@ from steinquad.measures.affine import Affine
 from steinquad.standard_error import SHORTEST, effective_sample_size
 from steinquad.stein.flux import FALSE_ALARM
 
-__all__ = ["identity_violation"]
+__all__ = ["identity_violation", "least_effective_size"]
 
 TIMES = 10.0  # a batch is at least so many autocorrelation times
 FEWEST_BATCHES = 8
@@ -67,12 +67,17 @@ def _identity(worst: int, names: Sequence[str]) -> str:
 
 def _count(series: Array, data: Dataset) -> int:
     """How many batches: sqrt(n), or fewer where the chains move slowly or weights are few."""
-    assert data.groups is not None and data.score is not None
-    _, sizes = np.unique(data.groups, return_counts=True)
+    assert data.score is not None
     most = max(int(np.sqrt(data.n)), 2)
-    if sizes.min() < SHORTEST:
-        return most
-    share = float(data.effective_weights.sum()) / data.n
-    series = np.concatenate([data.score, series], axis=1)
-    size = share * float(effective_sample_size(series, data.groups).min())
+    size = least_effective_size(np.concatenate([data.score, series], axis=1), data)
     return int(np.clip(size / TIMES, min(FEWEST_BATCHES, most), most))
+
+
+def least_effective_size(series: Array, data: Dataset) -> float:
+    """Of the averages of these series (n, m) over the chains, times what the weights leave."""
+    assert data.groups is not None
+    share = float(data.effective_weights.sum()) / data.n
+    _, sizes = np.unique(data.groups, return_counts=True)
+    if sizes.min() < SHORTEST:
+        return share * data.n
+    return share * float(effective_sample_size(series, data.groups).min())

@@ -9,12 +9,14 @@ candidate too.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
 from scipy.special import stdtrit
 
 from steinquad._types import Array
+from steinquad.chains.identity import least_effective_size
 from steinquad.dataset import Dataset
 from steinquad.estimators.base import constant_outputs
 from steinquad.estimators.cross_fit import ROUNDING, parts
@@ -37,6 +39,9 @@ MOST_PRODUCTS, MOST_POLYNOMIALS = 12_000_000, 7_000_000
 HIGHEST_ORDER = 10
 DRAWS_A_FEATURE = 4  # held-in draws for each feature at least
 RIDGES = (1e-20, 1e-2, 1e-1)  # on features beyond squares, relative to their variance
+# Sound features imitate a constant by their number over that of independent draws; up to so many
+# times that is believed, with some more features for the chance of few.
+IMITATION, FEW_FEATURES = 3.0, 5
 LEAST_FREEDOM = 10.0  # of residuals, by their kurtosis
 PLAIN = "plain mean"
 CLEARLY = 0.95  # of the standard error of fewer features, below which more are used
@@ -84,10 +89,13 @@ def improve(data: Dataset) -> Answers:
     if data.n < FEWEST or not len(varying):
         return before
     best = _Best(data, data.fx[:, varying], before.mcse[varying], before.plain_dof[varying])
+    assert data.score is not None
+    size = least_effective_size(data.score, data)
     blocks = parts(data, FOLDS, seed=0)  # chains are cut in their order
     for family in _families(data, min(data.n - len(block) for block in blocks)):
-        for name, spread, fits in family.held_out(data, best.values, blocks):
-            best.meet(name, spread, fits)
+        for order in family.held_out(data, best.values, blocks):
+            if order.imitation <= IMITATION * (order.size + FEW_FEATURES) / size:
+                best.meet(order.name, np.sqrt(1 + order.imitation), order.fits)
     mean, std, dof, methods = before.mean, before.std, before.dof, list(before.method)
     changed = np.flatnonzero(best.name != PLAIN)
     if len(changed):
@@ -163,6 +171,22 @@ def _average(values: Array, data: Dataset) -> tuple[Array, Array, Array]:
     return weights @ values / weights.sum(), std, np.array([dof for _, dof in found])
 
 
+class _Order(NamedTuple):
+    """Features of one order.
+
+    Attributes:
+        name: for the table.
+        size: how many.
+        imitation: how well they imitate a constant; see `_Factored.imitation`.
+        fits: `f - Phi w` with the w of the other blocks, (n, k), for every penalty.
+    """
+
+    name: str
+    size: int
+    imitation: float
+    fits: Iterator[Array]
+
+
 @dataclass(frozen=True, eq=False)
 class _Family:
     """Nested features.
@@ -179,15 +203,13 @@ class _Family:
 
     def held_out(
         self, data: Dataset, values: Array, blocks: Sequence[np.ndarray]
-    ) -> Iterator[tuple[str, float, Iterator[Array]]]:
-        """For each order its name, how errors of w spread, and `f - Phi w` for every penalty.
-
-        The last are (n, k), with the w of the other blocks.
-        """
+    ) -> Iterator["_Order"]:
+        """Every order, fitted outside of each block."""
         factors = [self._factor(data, values, block) for block in blocks]
         for order, name in self.orders.items():
-            spread = np.sqrt(1.0 + np.mean([each.imitation(order) for each in factors]))
-            yield name, float(spread), self._left(order, values, blocks, factors)
+            imitation = float(np.mean([each.imitation(order) for each in factors]))
+            left = self._left(order, values, blocks, factors)
+            yield _Order(name, factors[0].sizes[order], imitation, left)
 
     def _left(
         self,
