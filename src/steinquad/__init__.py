@@ -6,7 +6,7 @@ an error bar from far fewer evaluations than Monte Carlo needs.
 
 from steinquad import designs, kernels, problems
 from steinquad._api import estimate, integrate
-from steinquad.chains import targets
+from steinquad.chains import PosteriorSummary, posterior_expectation, targets
 from steinquad.dataset import Dataset
 from steinquad.errors import InputError
 from steinquad.estimate import Check, Estimate, Status
@@ -50,6 +50,7 @@ __all__ = [
     "LogDensity",
     "MonteCarlo",
     "Polynomial",
+    "PosteriorSummary",
     "Product",
     "QuasiMonteCarlo",
     "Regression",
@@ -64,6 +65,7 @@ __all__ = [
     "integrate",
     "kernels",
     "multipliers",
+    "posterior_expectation",
     "problems",
     "targets",
 ]

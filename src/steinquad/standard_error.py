@@ -13,6 +13,7 @@ __all__ = [
     "group_sums",
     "robust_standard_error",
     "standard_error",
+    "tail_freedom",
 ]
 
 FALSE_ALARM = 1e-4  # chance that sound draws are called autocorrelated, or a sound fit far off
@@ -32,7 +33,7 @@ def standard_error(
             averages. Fewer: the effective sample size (ArviZ) of Markov chains of what each draw,
             with its weight, contributes to the mean.
     """
-    most = _freedom(values, weights)
+    most = float(np.min(tail_freedom(values, weights)))
     if groups is None:
         return _independent(values, weights), max(min(float(weights.sum()) - 1, most), 1.0)
     labels, sizes = np.unique(groups, return_counts=True)
@@ -122,25 +123,27 @@ def group_sums(values: Array, weights: Array, groups: np.ndarray) -> Array:
     return np.stack([centered[groups == g].sum(axis=0) for g in np.unique(groups)])
 
 
-def _centered(values: Array, weights: Array) -> Array:
-    w = weights / weights.sum()
-    return w[:, None] * (values - w @ values)
-
-
-def _freedom(values: Array, weights: Array) -> float:
+def tail_freedom(values: Array, weights: Array) -> Array:
     """Degrees of freedom that the kurtosis leaves: n for normal values, few if few points tell.
 
     A mean square of n values with kurtosis kappa varies like a chi-square with 2 n / (kappa - 1)
     degrees of freedom; a residual that is large at a handful of points is known by those only.
+
+    Returns:
+        (m,) for values (n, m); inf where they do not vary.
     """
     squares = _centered(values, weights) ** 2
     total = squares.sum(axis=0)
+    freedom = np.full(len(total), np.inf)
     varying = total > 0
-    if not varying.any():
-        return np.inf
     share = np.sum(squares[:, varying] ** 2, axis=0) / total[varying] ** 2
-    excess = np.maximum(share - 1.0 / len(values), 1e-12)
-    return float(np.min(2.0 / excess))
+    freedom[varying] = 2.0 / np.maximum(share - 1.0 / len(values), 1e-12)
+    return freedom
+
+
+def _centered(values: Array, weights: Array) -> Array:
+    w = weights / weights.sum()
+    return w[:, None] * (values - w @ values)
 
 
 def _independent(values: Array, weights: Array) -> Array:

@@ -10,6 +10,7 @@ from rich.console import Console
 
 from steinquad.cli import draw, study, truth
 from steinquad.cli.candidates import candidate_table
+from steinquad.cli.posterior import posterior
 from steinquad.cli.progress import progress_bar
 from steinquad.cli.reproduce import reproduce
 from steinquad.cli.tables import parse_support, read_table, select
@@ -27,6 +28,7 @@ app = typer.Typer(
 app.add_typer(truth.app, name="truth")
 app.add_typer(draw.app, name="draw")
 app.command("reproduce")(reproduce)
+app.command()(posterior)
 STUDIES = (study.init, study.run, study.status, study.estimate, study.report, study.export)
 for command in STUDIES:
     app.command()(command)

@@ -138,10 +138,18 @@ def evaluate_each(
 
 def load(call: Call) -> Callable[..., Any]:
     """The function that `call.function` names; raises whatever loading it raises."""
-    where, _, name = call.function.rpartition(":")
-    directory = str(Path(call.directory).resolve())
-    if (directory, call.function) in _loaded:
-        return _loaded[directory, call.function]
+    found = find(call.function, call.directory)
+    if not callable(found):
+        raise TypeError(f"{call.function} is {type(found).__name__}, not a function")
+    return found
+
+
+def find(reference: str, directory: str = ".") -> Any:
+    """What `module:name` or `file.py:name` names; raises whatever loading it raises."""
+    where, _, name = reference.rpartition(":")
+    directory = str(Path(directory).resolve())
+    if (directory, reference) in _loaded:
+        return _loaded[directory, reference]
     if directory not in sys.path:
         sys.path.insert(0, directory)
     if where.endswith(".py"):
@@ -156,13 +164,11 @@ def load(call: Call) -> Callable[..., Any]:
     found: Any = module
     for part in name.split("."):
         found = getattr(found, part)
-    if not callable(found):
-        raise TypeError(f"{call.function} is {type(found).__name__}, not a function")
-    _loaded[directory, call.function] = found
+    _loaded[directory, reference] = found
     return found
 
 
-_loaded: dict[tuple[str, str], Callable[..., Any]] = {}
+_loaded: dict[tuple[str, str], Any] = {}
 
 
 def kill_commands() -> None:

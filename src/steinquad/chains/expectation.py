@@ -1,0 +1,204 @@
+"""`posterior_expectation`: draws and scores in, a table of better expectations out."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from steinquad._api import estimate
+from steinquad._float64 import float64
+from steinquad._types import Array, Progress, as_finite
+from steinquad.chains.identity import identity_violation
+from steinquad.chains.improve import Answers, improve, plain
+from steinquad.chains.layout import Sample, read
+from steinquad.chains.result import PosteriorSummary, Row
+from steinquad.chains.scores import locate
+from steinquad.chains.wanted import Moments, OwnFunction, Wish
+from steinquad.dataset import Dataset
+from steinquad.designs._chains import RHAT_LIMIT, convergence, stuck
+from steinquad.errors import InputError
+from steinquad.estimate import Status
+from steinquad.estimators.base import Method
+from steinquad.estimators.choose import Choose
+from steinquad.estimators.monte_carlo import FEW
+from steinquad.estimators.standard_frame import score_obstacle
+
+__all__ = ["posterior_expectation"]
+
+NOT_MIXED = 1.05  # R-hat that makes the answer suspect; above RHAT_LIMIT the row says so
+
+
+@float64
+def posterior_expectation(
+    draws: Any,
+    f: Callable[[Any], Any] | None = None,
+    *,
+    score: Any = None,
+    weights: Any = None,
+    var_names: Sequence[str] | None = None,
+    method: Method | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> PosteriorSummary:
+    """Posterior expectations from the draws of MCMC, more accurate than their averages.
+
+    Control variates by Stein's method: what is left of f after a regression on functions that have
+    posterior mean zero has the same mean as f and a smaller variance. Chains are cut into blocks
+    of consecutive draws; every block is corrected by a regression on the other blocks, and
+    held-out errors choose the order of the polynomials for every output, the plain mean included.
+    Standard errors count the autocorrelation that is left. Thinning is not needed.
+
+    Args:
+        draws: an ArviZ `DataTree` or `InferenceData` with a group `posterior`, an xarray
+            `Dataset`, a dict of arrays (chain, draw, *shape), or an array (chain, draw, dim) or
+            (draw, dim).
+        f: function of all draws at once, of a dict of arrays (n, *shape) by name where draws have
+            names, else of the array (n, dim); returns (n,), (n, ...) or a dict of such. By default
+            mean, variance and 5, 50 and 95 % quantiles of every parameter.
+        score: gradient of the log density: a model or `Target`; a function of points (n, d); an
+            array laid out as the draws; a dict or tree of arrays by variable, where variables
+            without scores are functions of the others; `sq.Draws(points, scores)` for points of
+            R^d that are not the draws themselves, rows chain after chain; None for what the draws
+            bring: a group `score`, or `unconstrained_draw` and `gradient` in `sample_stats`.
+            Without a model, draws are taken as points of all of R^d: pass logarithms of positive
+            parameters, with the Jacobian in the density.
+        weights: of weighted draws (SMC, importance sampling), (chain, draw) or (n,), >= 0, up to a
+            constant.
+        var_names: variables wanted in the table, by default all.
+        method: another method for all outputs, e.g. `sq.ControlFunctional()` or `sq.BSN()`.
+        seed: of that method; the default has nothing random.
+        progress: called with (step, total, loss) while that method is trained.
+
+    Returns:
+        A `PosteriorSummary`: `print` it, `to_dataframe()`, `summary()`, `to_datatree()`. Where the
+        scores do not belong to the draws, or chains have not mixed, its status is `suspect`; in
+        the first case every answer is the plain one.
+
+    >>> import numpy as np, steinquad as sq
+    >>> x = np.random.default_rng(0).normal([1.0, 2.0], [0.5, 3.0], size=(4, 500, 2))
+    >>> found = sq.posterior_expectation(x, score=-(x - [1.0, 2.0]) / [0.25, 9.0])
+    >>> print(f"{found['x1'].plain:.3f} {found['x1'].mean:.6f} {found['x1', 'variance'].mean:.6f}")
+    1.982 2.000000 9.000000
+    """
+    sample = read(draws)
+    wanted = _wanted_names(sample, var_names)
+    place = locate(sample, score)
+    weight = None if weights is None else _weights(weights, sample)
+    columns, labels = sample.columns(wanted)
+    wish: Wish
+    if f is None:
+        share = np.full(sample.n, 1.0 / sample.n) if weight is None else weight / weight.sum()
+        wish = Moments(columns, labels, share)
+    elif callable(f):
+        wish = OwnFunction.evaluate(f, sample)
+    else:
+        raise InputError(f"f is a {type(f).__name__}; pass a function of the draws, or None.")
+    data = Dataset(
+        place.points,
+        wish.values,
+        place.scores,
+        weights=weight,
+        names=place.names,
+        groups=sample.groups,
+    )
+    reason = score_obstacle(data, None)
+    if reason:
+        raise InputError(reason)
+    rhat, ess, notes = _mixing(sample, columns, labels, weight)
+    violation = identity_violation(data)
+    if violation is not None:
+        notes = [violation + "; every answer is the plain one", *notes]
+        answers = plain(data)
+    elif method is None:
+        answers = improve(data)
+    else:
+        answers, more = _by_method(data, method, seed, progress)
+        notes += more
+    message = "; ".join(notes) or "held-out draws chose the method of every row"
+    return PosteriorSummary(
+        rows=tuple(_warned(row, rhat) for row in wish.rows(answers)),
+        status=Status("suspect" if notes else "converged", message),
+        warnings=tuple(notes),
+        n=sample.n,
+        chains=sample.chains,
+        dim=data.dim,
+        rhat=rhat,
+        ess=ess,
+        _sample=sample,
+    )
+
+
+def _wanted_names(sample: Sample, names: Sequence[str] | None) -> list[str]:
+    known = list(sample.variables)
+    if names is None:
+        return known
+    names = [names] if isinstance(names, str) else list(names)
+    for name in names:
+        if name not in known:
+            raise InputError(f"var_names has {name!r}; draws has {', '.join(known)}.")
+    if not names:
+        raise InputError("var_names is empty; give at least one, or None for all.")
+    return names
+
+
+def _weights(weights: Any, sample: Sample) -> Array:
+    array = as_finite("weights", weights)
+    if array.shape not in ((sample.n,), (sample.chains, sample.draws)):
+        raise InputError(
+            f"weights has shape {array.shape} for {sample.chains} chains of {sample.draws} draws; "
+            f"pass ({sample.n},) or ({sample.chains}, {sample.draws})."
+        )
+    return array.reshape(-1)
+
+
+def _mixing(
+    sample: Sample, columns: Array, labels: Sequence[str], weights: Array | None
+) -> tuple[dict[str, float], dict[str, float], list[str]]:
+    """R-hat and effective sample size by label, and sentences on what they say.
+
+    Weighted draws are of another law, and need be no chains: only their weights are looked at.
+    """
+    if weights is not None:
+        size = float(weights.sum() ** 2 / np.sum(weights**2))
+        few = size < min(FEW, sample.n / 2)
+        note = f"the weights leave an effective sample size of {size:.1f} of {sample.n} draws"
+        return {}, {}, [note] * few
+    chains = columns.reshape(sample.chains, sample.draws, -1)
+    stats, _ = convergence(chains, labels)
+    rhat, ess = (dict(zip(labels, map(float, stats[key]), strict=True)) for key in ("rhat", "ess"))
+    notes = stuck(chains)
+    high = [label for label in labels if rhat[label] > NOT_MIXED]
+    if high:
+        worst = max(high, key=lambda label: rhat[label])
+        notes.append(
+            f"the chains did not mix: R-hat is {rhat[worst]:.3g} for {worst} (above {NOT_MIXED} "
+            f"for {len(high)} of {len(labels)}); run longer or start elsewhere"
+        )
+    return rhat, ess, notes
+
+
+def _by_method(
+    data: Dataset, method: Method, seed: int, progress: Progress | None
+) -> tuple[Answers, list[str]]:
+    """The answers of one method for all outputs, cross-fitted where it does not do so itself."""
+    if not isinstance(method, Method):
+        raise InputError(f"method is {method!r}; pass a method such as sq.BSN(), or None.")
+    before = plain(data)
+    judged = method if getattr(method, "checks_itself", False) else Choose([method])
+    found = estimate(data, method=judged, seed=seed, progress=progress)
+    mean, std = np.atleast_1d(found.mean), np.atleast_1d(found.std)
+    name = found.method.removeprefix("Choose: ")
+    names = tuple("constant" if error == 0 else name for error in before.mcse)
+    notes = [found.status.message] * (found.status.code in ("suspect", "not_finite"))
+    dof = np.full(len(mean), found.dof)
+    return Answers(before.plain, before.mcse, mean, std, dof, before.plain_dof, names), notes
+
+
+def _warned(row: Row, rhat: dict[str, float]) -> Row:
+    """With what is doubtful of this row."""
+    warnings = []
+    if rhat.get(row.name, 1.0) > RHAT_LIMIT:
+        warnings.append(f"R-hat is {rhat[row.name]:.3g}")
+    if row.std > 0 and abs(row.mean - row.plain) > 4 * row.mcse:
+        warnings.append("far from the plain value")
+    return row.replaced(warnings=tuple(warnings)) if warnings else row

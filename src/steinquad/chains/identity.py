@@ -1,0 +1,83 @@
+"""Do the scores belong to the draws? E[score] = 0 and E[x score^T] = -I say so.
+
+All d + d^2 averages are tested, in coordinates of unit variance, against the spread of their batch
+means, in batches long enough for the autocorrelation of the chains. Sound draws fail with a chance
+of `FALSE_ALARM` in all.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.special import stdtrit
+
+from steinquad._types import Array
+from steinquad.dataset import Dataset
+from steinquad.measures.affine import Affine
+from steinquad.standard_error import SHORTEST, effective_sample_size
+from steinquad.stein.flux import FALSE_ALARM
+
+__all__ = ["identity_violation", "least_effective_size"]
+
+TIMES = 10.0  # a batch is at least so many autocorrelation times
+FEWEST_BATCHES = 8
+
+
+def identity_violation(data: Dataset) -> str | None:
+    """A sentence on the worst violated identity and its likely causes, or None.
+
+    Args:
+        data: points on R^d with scores, in chains (`groups`).
+    """
+    assert data.score is not None and data.groups is not None
+    affine = Affine.fit(data.x, "diagonal", data.effective_weights)
+    y, score = affine.points(data.x), affine.score(data.score)
+    weights = data.effective_weights / data.effective_weights.sum()
+    batches = np.array_split(np.arange(data.n), _count(y * score, data))
+    first = np.stack([weights[rows] @ score[rows] for rows in batches])
+    share = np.array([weights[rows].sum() for rows in batches])
+    dof = 1.0 / np.sum(share**2) - 1  # that of equal batches is their number less one
+    if dof < FEWEST_BATCHES / 2:
+        return None  # a few draws have all the weight
+    second = np.stack([y[rows].T @ (weights[rows, None] * score[rows]) for rows in batches])
+    second += share[:, None, None] * np.eye(data.dim)
+    sums = np.concatenate([first, second.reshape(len(batches), -1)], axis=1)
+    mean = sums.sum(axis=0)
+    spread = sums - share[:, None] * mean
+    error = np.sqrt(np.sum(spread**2, axis=0) * len(batches) / (len(batches) - 1))
+    ratio = np.divide(np.abs(mean), error, out=np.zeros_like(mean), where=error > 0)
+    worst = int(np.argmax(ratio))
+    limit = float(stdtrit(dof, 1 - FALSE_ALARM / (2 * len(ratio))))
+    if ratio[worst] <= limit:
+        return None
+    return (
+        f"the scores do not belong to the draws: {_identity(worst, data.names)} fails by "
+        f"{ratio[worst]:.1f} standard errors ({limit:.1f} are allowed); likely causes: the scores "
+        "of another model, other data or a tempered density, a Jacobian left out, or chains that "
+        "have not reached the posterior"
+    )
+
+
+def _identity(worst: int, names: Sequence[str]) -> str:
+    dim = len(names)
+    if worst < dim:
+        return f"E[score] = 0 in coordinate {names[worst]}"
+    i, j = divmod(worst - dim, dim)
+    return f"E[x score^T] = -I in coordinates {names[i]} and {names[j]}"
+
+
+def _count(series: Array, data: Dataset) -> int:
+    """How many batches: sqrt(n), or fewer where the chains move slowly or weights are few."""
+    assert data.score is not None
+    most = max(int(np.sqrt(data.n)), 2)
+    size = least_effective_size(np.concatenate([data.score, series], axis=1), data)
+    return int(np.clip(size / TIMES, min(FEWEST_BATCHES, most), most))
+
+
+def least_effective_size(series: Array, data: Dataset) -> float:
+    """Of the averages of these series (n, m) over the chains, times what the weights leave."""
+    assert data.groups is not None
+    share = float(data.effective_weights.sum()) / data.n
+    _, sizes = np.unique(data.groups, return_counts=True)
+    if sizes.min() < SHORTEST:
+        return share * data.n
+    return share * float(effective_sample_size(series, data.groups).min())

@@ -1,0 +1,180 @@
+"""Draws as people have them: ArviZ trees, dicts of arrays, arrays."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from steinquad._types import Array, as_finite
+from steinquad.errors import InputError
+
+__all__ = ["Sample", "entry_labels", "read", "tree_node"]
+
+UNNAMED = "x"  # what the columns of a bare array are called together
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Draws of variables, chain after chain.
+
+    Attributes:
+        variables: (chains * draws, *shape) each, by name.
+        labels: of the entries of each variable, in C order.
+        chains: number of chains.
+        draws: number of draws of each.
+        named: whether the user gave names, or one array.
+        tree: the ArviZ object that they came in, if any.
+    """
+
+    variables: Mapping[str, np.ndarray]
+    labels: Mapping[str, tuple[str, ...]]
+    chains: int
+    draws: int
+    named: bool = True
+    tree: Any = field(default=None, repr=False)
+
+    @property
+    def n(self) -> int:
+        """Number of draws of all chains."""
+        return self.chains * self.draws
+
+    @property
+    def groups(self) -> np.ndarray:
+        """The chain of every draw, (n,)."""
+        return np.repeat(np.arange(self.chains), self.draws)
+
+    def columns(
+        self, names: Sequence[str] | None = None, argument: str = "draws"
+    ) -> tuple[Array, list[str]]:
+        """Every entry of the named variables, or of all, as a column: (n, D), and its label."""
+        parts: list[Array] = []
+        labels: list[str] = []
+        for name in self.variables if names is None else names:
+            what = f"{argument}[{name!r}]" if self.named else argument
+            flat = self.variables[name].reshape(self.n, -1)
+            parts.append(as_finite(what, flat))
+            labels += self.labels[name]
+        return np.concatenate(parts, axis=1), labels
+
+    def for_function(self) -> Any:
+        """What a user's function receives: a dict of arrays (n, *shape), or one (n, d)."""
+        return dict(self.variables) if self.named else self.variables[UNNAMED]
+
+    def check_aligned(self, name: str, other: "Sample") -> None:
+        """Refuse what belongs to other draws."""
+        if (self.chains, self.draws) != (other.chains, other.draws):
+            raise InputError(
+                f"{name} has {other.chains} chains of {other.draws} draws but draws has "
+                f"{self.chains} of {self.draws}; pass one for each draw, in the same layout."
+            )
+
+
+def read(draws: Any, argument: str = "draws", group: str = "posterior") -> Sample:
+    """Draws in any layout.
+
+    Args:
+        draws: an ArviZ `DataTree` or `InferenceData`, an xarray `Dataset`, a mapping of arrays
+            (chain, draw, *shape), or an array (chain, draw, dim) or (draw, dim).
+        argument: what to call it in messages.
+        group: of a tree that is wanted.
+    """
+    node = tree_node(draws, group)
+    if node is None and hasattr(draws, "data_vars"):
+        node = draws
+    if node is not None:
+        return _from_xarray(node, argument, draws if node is not draws else None)
+    if hasattr(draws, "groups") and hasattr(draws, "children"):
+        raise InputError(f"{argument} has no group {group!r}; pass a tree that has one.")
+    if isinstance(draws, Mapping):
+        if not draws:
+            raise InputError(f"{argument} is empty; give at least one variable.")
+        arrays = {str(name): _numeric(f"{argument}[{name!r}]", a) for name, a in draws.items()}
+        arrays = {name: a[None] if a.ndim == 1 else a for name, a in arrays.items()}
+        return _from_arrays(arrays, argument)
+    array = _numeric(argument, draws)
+    if array.ndim == 1:
+        array = array[:, None]
+    if array.ndim == 2:
+        array = array[None]
+    if array.ndim != 3 or array.shape[2] == 0:
+        raise InputError(
+            f"{argument} has shape {array.shape}; pass (chain, draw, dim) or (draw, dim)."
+        )
+    labels = {UNNAMED: tuple(f"{UNNAMED}{i}" for i in range(array.shape[2]))}
+    return _from_arrays({UNNAMED: array}, argument, labels, named=False)
+
+
+def tree_node(draws: Any, group: str) -> Any:
+    """A group of a `DataTree` or an `InferenceData`, None if there is none."""
+    children = getattr(draws, "children", None)
+    if isinstance(children, Mapping):
+        return children.get(group)
+    if callable(getattr(draws, "groups", None)):  # InferenceData
+        return getattr(draws, group, None)
+    return None
+
+
+def _from_xarray(node: Any, argument: str, tree: Any) -> Sample:
+    arrays, labels = {}, {}
+    for key, variable in node.data_vars.items():
+        name = str(key)
+        if not {"chain", "draw"} <= set(variable.dims):
+            raise InputError(
+                f"{argument}[{name!r}] has dimensions {tuple(map(str, variable.dims))}; "
+                "give it chain and draw, or leave it out."
+            )
+        variable = variable.transpose("chain", "draw", ...)
+        arrays[name] = _numeric(f"{argument}[{name!r}]", variable.values)
+        axes = [
+            [str(v) for v in variable.coords[dim].values]
+            if dim in variable.coords
+            else [str(i) for i in range(size)]
+            for dim, size in zip(variable.dims[2:], variable.shape[2:], strict=True)
+        ]
+        labels[name] = entry_labels(name, axes)
+    if not arrays:
+        raise InputError(f"{argument} has no variables; give at least one.")
+    return _from_arrays(arrays, argument, labels, tree=node if tree is None else tree)
+
+
+def _from_arrays(
+    arrays: Mapping[str, np.ndarray],
+    argument: str,
+    labels: Mapping[str, tuple[str, ...]] | None = None,
+    *,
+    named: bool = True,
+    tree: Any = None,
+) -> Sample:
+    first = next(iter(arrays))
+    if arrays[first].ndim < 2:
+        raise InputError(f"{argument}[{first!r}] is a number; pass (chain, draw, *shape).")
+    chains, draws = arrays[first].shape[:2]
+    for name, array in arrays.items():
+        if array.shape[:2] != (chains, draws):
+            raise InputError(
+                f"{argument}[{name!r}] has shape {array.shape} but {argument}[{first!r}] has "
+                f"{arrays[first].shape}; pass (chain, draw, *shape) for every variable."
+            )
+    if chains * draws < 2:
+        raise InputError(f"{argument} has {chains * draws} draws; give at least 2.")
+    variables = {name: a.reshape(chains * draws, *a.shape[2:]) for name, a in arrays.items()}
+    if labels is None:
+        labels = {
+            name: entry_labels(name, [[str(i) for i in range(size)] for size in a.shape[1:]])
+            for name, a in variables.items()
+        }
+    return Sample(variables, labels, chains, draws, named, tree)
+
+
+def entry_labels(name: str, axes: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """`theta[0, 1]` for every entry, C order; `axes` are the coordinates of each dimension."""
+    return tuple(f"{name}[{', '.join(index)}]" if axes else name for index in product(*axes))
+
+
+def _numeric(name: str, values: Any) -> np.ndarray:
+    array = np.asarray(values)
+    if array.dtype.kind not in "fiub":
+        raise InputError(f"{name} is not numeric ({array.dtype}); pass an array of real numbers.")
+    return array.astype(np.float64)

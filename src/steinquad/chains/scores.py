@@ -1,0 +1,119 @@
+"""Where draws are in R^d, and the gradient of the log density there."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from steinquad._types import Array, as_finite
+from steinquad.chains.layout import Sample, read, tree_node
+from steinquad.errors import InputError
+from steinquad.measures.draws import Draws
+
+__all__ = ["Located", "locate"]
+
+GROUP = "score"  # of a tree, with the gradients by name
+STORED = ("unconstrained_draw", "gradient")  # what nutpie can keep in sample_stats
+
+
+@dataclass(frozen=True, eq=False)
+class Located:
+    """Draws as the Stein operator sees them: points of R^d, scores, and names, d each."""
+
+    points: Array
+    scores: Array
+    names: tuple[str, ...]
+
+
+def locate(sample: Sample, score: Any) -> Located:
+    """Points and scores of the draws; see `posterior_expectation` for what `score` may be."""
+    from steinquad.chains.targets import Target, as_target
+
+    if score is None:
+        return _stored(sample)
+    if isinstance(score, Draws):
+        return _given(sample, score)
+    if isinstance(score, Mapping) or hasattr(score, "data_vars") or hasattr(score, "children"):
+        return _by_name(sample, read(score, "score", GROUP))
+    if not isinstance(score, Target):
+        if isinstance(score, list | tuple | np.ndarray) or hasattr(score, "__array__"):
+            return _aligned(sample, read(score, "score"))
+        if callable(score):
+            points, names = sample.columns()
+            return Located(points, _checked(score(points), points), tuple(names))
+    target = as_target(score)
+    points = as_finite("points of the target", target.unconstrain(sample.variables), ndim=(2,))
+    if len(points) != sample.n:
+        raise InputError(f"score has {len(points)} points for {sample.n} draws; give one each.")
+    names = _names(sample, points.shape[1])
+    return Located(points, _checked(target.score(points), points), names)
+
+
+def _stored(sample: Sample) -> Located:
+    """What a sampler or a user has put into the tree."""
+    if tree_node(sample.tree, GROUP) is not None:
+        return _by_name(sample, read(sample.tree, "score", GROUP))
+    stats = tree_node(sample.tree, "sample_stats")
+    if stats is not None and all(name in stats.data_vars for name in STORED):
+        points, scores = (
+            np.asarray(stats[name].transpose("chain", "draw", ...).values) for name in STORED
+        )
+        if points.ndim == 3 and points.shape[:2] == (sample.chains, sample.draws):
+            dim = points.shape[2]
+            points = as_finite(STORED[0], points.reshape(sample.n, dim))
+            scores = _checked(scores.reshape(sample.n, -1), points)
+            return Located(points, scores, _names(sample, dim))
+    raise InputError(
+        "score is missing: the draws have no group 'score', nor unconstrained_draw and gradient "
+        "in sample_stats; pass score= an array like the draws, a function, or the model."
+    )
+
+
+def _given(sample: Sample, draws: Draws) -> Located:
+    if len(draws.x) != sample.n:
+        raise InputError(f"score has {len(draws.x)} points for {sample.n} draws; give one each.")
+    if draws.support.bounded:
+        raise InputError(
+            "score has points with a bounded support; pass points of all of R^d, such as "
+            "logarithms of positive parameters, and scores with the Jacobian."
+        )
+    return Located(draws.x, draws.scores, tuple(draws.names))
+
+
+def _by_name(sample: Sample, scores: Sample) -> Located:
+    """Scores by variable; variables without one are functions of the others."""
+    sample.check_aligned("score", scores)
+    for name, values in scores.variables.items():
+        if name not in sample.variables:
+            known = ", ".join(sample.variables)
+            raise InputError(f"score has {name!r}, which is no variable of draws ({known}).")
+        if values.shape != sample.variables[name].shape:
+            raise InputError(
+                f"score[{name!r}] has shape {values.shape[1:]} a draw but the variable has "
+                f"{sample.variables[name].shape[1:]}; pass one derivative for each entry."
+            )
+    points, names = sample.columns(list(scores.variables))
+    return Located(points, scores.columns(argument="score")[0], tuple(names))
+
+
+def _aligned(sample: Sample, scores: Sample) -> Located:
+    sample.check_aligned("score", scores)
+    points, names = sample.columns()
+    return Located(points, _checked(scores.columns(argument="score")[0], points), tuple(names))
+
+
+def _checked(scores: Any, points: Array) -> Array:
+    array = as_finite("score", scores)
+    if array.shape != points.shape:
+        raise InputError(
+            f"score has shape {array.shape} for points of shape {points.shape}; "
+            "give the gradient of the log density at each."
+        )
+    return array
+
+
+def _names(sample: Sample, dim: int) -> tuple[str, ...]:
+    """Of the coordinates of R^d: those of the draws where there are as many."""
+    labels = [label for each in sample.labels.values() for label in each]
+    return tuple(labels) if len(labels) == dim else tuple(f"z{i}" for i in range(dim))
