@@ -61,16 +61,18 @@ def test_the_example_loads_as_it_is_and_with_its_comments_read(tmp_path):
     (tmp_path / "study.toml").write_text(text)
     study = sq.Study.load(tmp_path / "study.toml")
     assert study.measure.names == ("load", "length", "modulus", "height")
-    settings = "store|seed|points|method|on_failure|style|time_limit|retries|version|until|every|w"
+    settings = "store|seed|points|method|on_failure|style|time_limit|memory|retries"
+    settings += "|version|until|every|w"
     more = [
         line[2:] if line.startswith("# ") and line[2:].split(" = ")[0] in settings.split("|")
         else line
         for line in text.splitlines()
     ]  # fmt: skip
-    assert sum(old != new for old, new in zip(text.splitlines(), more, strict=True)) == 11
+    assert sum(old != new for old, new in zip(text.splitlines(), more, strict=True)) == 12
     (tmp_path / "study.toml").write_text("\n".join(more))
     again = sq.Study.load(tmp_path / "study.toml")
-    assert again.until == {"relative_std": 1e-4} and again.time_limit == 60 and again.every == 50
+    assert again.until == {"relative_std": 1e-4} and again.time_limit == 60
+    assert again.every == 50 and again.memory == "2 GiB"
 
 
 def test_outputs_may_be_tables_with_wishes(load):
@@ -276,7 +278,18 @@ MISTAKES = {
     "style of a command": (
         COMMAND.replace("[inputs.a]", 'style = "dict"\n[inputs.a]'),
         7,
-        "style is not",
+        "integrand.style is 'dict', which is for functions",
+    ),
+    "unit of memory": (
+        changed('"m:f"', '"m:f"\nmemory = "2 gigs"'),
+        6,
+        "integrand.memory is '2 gigs'; give a text such as '2 GiB', in one of kB, MB",
+    ),
+    "memory as a number": (changed('"m:f"', '"m:f"\nmemory = 2'), 6, "integrand.memory is 2;"),
+    "memory here": (
+        changed('"m:f"', '"m:f"\nmemory = "1 GB"') + '[run]\nwhere = "here"\n',
+        6,
+        "integrand.memory is '1 GB' but where is 'here'",
     ),
     "command as a line": (
         COMMAND.replace('["x", "{a}"]', '"x {a}"'),
@@ -288,7 +301,7 @@ MISTAKES = {
     "time limit here": (
         changed('"m:f"', '"m:f"\ntime_limit = 9') + '[run]\nwhere = "here"\n',
         6,
-        "cannot be ended",
+        "cannot be limited",
     ),
     # laws
     "empty interval": (with_law("uniform", "low = 3\nhigh = 3"), 10, "high is 3 but low is 3"),

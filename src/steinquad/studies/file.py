@@ -35,8 +35,8 @@ TOP = (
     *("units", "integrand", "inputs", "correlated", "budget", "run"),
 )
 WISHES = ("quantiles", "above", "below")
-FUNCTION = ("function", "style", "batch", "time_limit", "retries", "version")
-COMMAND = ("command", "input", "output", "time_limit", "retries", "version")
+COMMON = ("style", "batch", "time_limit", "memory", "retries", "version")
+FUNCTION, COMMAND = ("function", *COMMON), ("command", "input", "output", *COMMON)
 
 
 def load(path: Path) -> Study:
@@ -105,11 +105,6 @@ def _integrand(table: Table) -> dict[str, Any]:
     settings: dict[str, Any] = {}
     if table.has("function"):
         settings["integrand"] = table.text("function", "module:function or file.py:function")
-        settings["style"] = table.choice("style", STYLES, "keywords")
-        if settings["style"] == "batch":
-            settings["batch"] = table.count("batch", 1, 64)
-        elif table.has("batch"):
-            raise table.error("batch", 'is of no use; set style = "batch" too')
         known = FUNCTION
     else:
         settings["integrand"] = Command(
@@ -118,8 +113,14 @@ def _integrand(table: Table) -> dict[str, Any]:
             table.choice("output", FORMATS, "json"),
         )
         known = COMMAND
+    settings["style"] = table.choice("style", STYLES, "keywords")
+    if settings["style"] == "batch":
+        settings["batch"] = table.count("batch", 1, 64)
+    elif table.has("batch"):
+        raise table.error("batch", 'is of no use; set style = "batch" too')
     limit = "seconds above 0"
     settings["time_limit"] = table.number("time_limit", limit, None, where=lambda v: v > 0)
+    settings["memory"] = table.text("memory", "a text such as '2 GiB'", None)
     settings["retries"] = table.count("retries", 0, 1)
     settings["version"] = table.text("version", "a text", None)
     table.finish(known)
@@ -173,7 +174,6 @@ def _budget(table: Table) -> dict[str, Any]:
 def _placed(error: InputError, integrand: Table, top: Table) -> InputError:
     """A complaint of `Study` with the line of the key that it begins with."""
     word, _, rest = str(error).rstrip(".").partition(" ")
-    keys = {"integrand": "function", "time_limit": "time_limit", "command": "command"}
-    if word in keys:
-        return integrand.error(keys[word], rest)
+    if word in ("integrand", *COMMON, "command"):
+        return integrand.error("function" if word == "integrand" else word, rest)
     return top.error(word if word in TOP else None, rest if word in TOP else f"{word} {rest}")

@@ -72,9 +72,12 @@ class Study:
         points: `iid`, or `sobol` for randomized quasi-Monte Carlo points.
         seed: of points and method; point i depends on it and on i only.
         method: how to estimate, by default `Choose()`.
-        style: how a function is called: `keywords`, `dict` or `batch`, an array (n, d).
+        style: how a function is called: `keywords`, `dict` or `batch`, an array (n, d); of a
+            command `batch` too.
         batch: points in a call of the style `batch`.
         time_limit: seconds for a call; for functions only in the pool.
+        memory: most that a process of the integrand may have, e.g. `"2 GiB"`; for functions only
+            in the pool.
         retries: how often a point that failed is tried again.
         on_failure: `refuse` an estimate if more than 1 % failed, or `ignore` those points.
         where: `pool` of worker processes, `here` in this process, or `dask` (extra `dask`).
@@ -100,6 +103,7 @@ class Study:
     style: Literal["keywords", "dict", "batch"] | str = "keywords"
     batch: int = 64
     time_limit: float | None = None
+    memory: str | None = None
     retries: int = 1
     on_failure: Literal["refuse", "ignore"] | str = "refuse"
     where: Literal["pool", "here", "dask"] | str = "pool"
@@ -123,11 +127,8 @@ class Study:
         if limit is not None and (isinstance(limit, bool | str) or not 0 < limit < np.inf):
             raise InputError(f"time_limit is {limit!r}; give seconds above 0, or None.")
         assert self.budget and self.numbered and self.call  # all are checked as they are made
-        if self.where != "pool" and limit is not None and not self.call.command:
-            raise InputError(
-                f"time_limit is {limit:g} but where is {self.where!r}, where a function cannot be "
-                "ended; leave it out, or use where='pool'."
-            )
+        if self.where != "pool":
+            self._refuse_limits(f"where is {self.where!r}", "use where='pool'")
 
     @classmethod
     def load(cls, path: str | Path) -> "Study":
@@ -311,6 +312,7 @@ class Study:
             tuple(self.outputs),
             style=self.style,
             time_limit=self.time_limit,
+            memory=self.memory,
             directory=Path(self.directory),
         )
 
@@ -318,12 +320,20 @@ class Study:
     def _version(self) -> str:
         return version_of(self.call) if self.version is None else self.version
 
+    def _refuse_limits(self, place: str, instead: str) -> None:
+        """Of a function, which only a worker of the pool can be ended with."""
+        for name, value in (("time_limit", self.time_limit), ("memory", self.memory)):
+            if value is not None and not self.call.command:
+                raise InputError(
+                    f"{name} is {value!r} but {place}, where a function cannot be limited; leave "
+                    f"it out, or {instead}."
+                )
+
     def _executor(self, given: AnyExecutor | None) -> Executor:
         call, function = self._integrand
         workers = self.workers or _cores()
         if given is not None:
-            if call.time_limit is not None and not call.command:
-                raise InputError("time_limit of a function needs where='pool'; leave it out.")
+            self._refuse_limits("an executor is given", "leave that out and use where='pool'")
             if not isinstance(given, futures.Executor) and not callable(given):
                 raise InputError(
                     f"executor is a {type(given).__name__}; pass a concurrent.futures.Executor, "
