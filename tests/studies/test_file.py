@@ -151,6 +151,49 @@ def test_a_mixture_is_cut_as_a_whole(load):
     np.testing.assert_allclose(measure.cdf(x[:, None])[:, 0], want, atol=1e-10)
 
 
+PARTS = {
+    "normal": "mean = 1, std = 2",
+    "lognormal": "log_mean = 0.5, log_std = 0.3",
+    "beta": "a = 2, b = 3, low = 1, high = 5",
+    "gamma": "shape = 2.5, scale = 0.5",
+    "triangular": "low = 1, mode = 2, high = 5",
+    "empirical": 'file = "wind.csv", column = "wind"',
+    "mixture": "components = [{ weight = 1, mean = 0, std = 1 }, { weight = 2, distribution = "
+    "'gamma', shape = 4, scale = 1 }]",
+}
+
+
+def test_a_mixture_of_every_law_that_fades_out(load, tmp_path):
+    (tmp_path / "wind.csv").write_text("wind\n" + "".join(f"{v}\n" for v in range(10)))
+    parts = [
+        f'{{ weight = {i}, distribution = "{kind}", {keys} }}'
+        for i, (kind, keys) in enumerate(PARTS.items(), 1)
+    ]
+    whole = load(with_law("mixture", f"components = [{', '.join(parts)}]")).measure
+    each = [
+        load(with_law(kind, keys.replace(", ", "\n") if "[" not in keys else keys)).measure
+        for kind, keys in PARTS.items()
+    ]
+    weights = np.arange(1, len(each) + 1) / sum(range(1, len(each) + 1))
+    want = sum(w * law.cdf(POINTS) for w, law in zip(weights, each, strict=True))
+    np.testing.assert_allclose(whole.cdf(POINTS), want, atol=1e-12)
+
+    kinks = np.array([-40.0, -20, -10, -5, -2, 0, 1, 2, 5, 8, 12, 20, 40, 80])  # ends and modes
+    x = (kinks[:-1] + np.linspace(0.1, 0.9, 9)[:, None] * np.diff(kinks)).reshape(-1, 1)
+    x = x[np.exp(whole.log_density(x)) > 1e-12]
+    h = 1e-5
+    slope = (whole.log_density(x + h) - whole.log_density(x - h))[:, None] / (2 * h)
+    np.testing.assert_allclose(whole.score(x), slope, rtol=1e-6, atol=1e-6)
+    t, w = np.polynomial.legendre.leggauss(80)
+    half = np.diff(kinks)[:, None] / 2
+    x, dx = (kinks[:-1, None] + half * (1 + t)).reshape(-1, 1), (half * w).reshape(-1)
+    mass = np.exp(whole.log_density(x)) * dx
+    score = whole.score(x)[:, 0]
+    field, slope = np.sin(x[:, 0]), np.cos(x[:, 0])
+    assert abs(mass.sum() - 1) < 1e-9 and abs(mass @ (score * field + slope)) < 1e-7
+    assert abs(mass @ (each[0].score(x)[:, 0] * field + slope)) > 1e-2  # of another law
+
+
 def test_an_empirical_law_has_mean_and_std_of_the_column(load, tmp_path):
     values = np.random.default_rng(0).gamma(4.0, size=700)
     rows = "".join(f"x,{value!r}\n" for value in values.tolist())
@@ -325,6 +368,28 @@ MISTAKES = {
         with_law("mixture", "components = [{ weight = 1, mean = 0, std = 1 }]"),
         9,
         "fewer than two",
+    ),
+    "mixture with a jump": (
+        with_law(
+            "mixture",
+            "components = [{ weight = 1, mean = 0, std = 1 },\n{ weight = 1, distribution = "
+            "'uniform', low = 0, high = 1 }]",
+        ),
+        7,
+        "inputs.a is no distribution: components[1] ends at 0, inside the mixture's support",
+    ),
+    "unknown key of a component": (
+        with_law(
+            "mixture",
+            "components = [{ weight = 1, mean = 0, std = 1, unit = 'm' }, { weight = 1 }]",
+        ),
+        9,
+        "components[0].unit is not a key; known are distribution, weight, mean",
+    ),
+    "unknown law of a component": (
+        with_law("mixture", "components = [{ weight = 1, distribution = 'x' }, { weight = 1 }]"),
+        9,
+        "inputs.a.components[0].distribution is 'x'; choose one of normal",
     ),
     "mixture with a mistake": (
         with_law("mixture", "components = [{ weight = 1, mean = 0, std = 1 }, { mean = 1 }]"),

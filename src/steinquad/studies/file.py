@@ -15,7 +15,7 @@ from steinquad.measures.product import Product
 from steinquad.studies._toml import Table, read
 from steinquad.studies.budget import TARGETS
 from steinquad.studies.integrand import FORMATS, STYLES, Command
-from steinquad.studies.laws import joint_law, law_of
+from steinquad.studies.laws import is_plain_normal, joint_law, law_of
 from steinquad.studies.points import KINDS
 from steinquad.studies.study import PLACES, Study
 from steinquad.summaries.wanted import Wanted
@@ -134,7 +134,7 @@ def _inputs(table: Table, top: Table, directory: Path) -> tuple[Product, dict[st
     normals: dict[str, tuple[float, float]] = {}
     for name in tuple(table.values):
         own = table.table(name, "a table with a distribution")
-        if own.values.get("distribution") == "normal" and not {"low", "high"} & set(own.values):
+        if is_plain_normal(own):
             normals[name] = (own.values.get("mean", 0.0), own.values.get("std", 1.0))
         if own.has("unit"):
             units[name] = own.text("unit", "a text")
