@@ -103,6 +103,20 @@ def test_report_writes_what_it_is_asked_for(folder, monkeypatch, capsys):
     assert not list(folder.glob("*.part"))
 
 
+def test_run_writes_a_report_too(folder, monkeypatch, capsys):
+    code, out = run(monkeypatch, capsys, "run", "s.toml", "--report", "no/r.html")
+    assert code == 2 and "cannot be written" in out.err and not (folder / "s.sqlite").exists()
+    code, out = run(
+        monkeypatch, capsys, "run", "s.toml", "--report", "r.html", "--report", "r.json"
+    )
+    assert code == 0 and out.out.endswith("Wrote r.html and r.json.\n")
+    content = json.loads((folder / "r.json").read_text())
+    code, out = run(monkeypatch, capsys, "run", "s.toml", "--json", "--report", "r.json")
+    assert json.loads(out.out)["mean"] == [each["mean"] for each in content["outputs"]]
+    again = json.loads((folder / "r.json").read_text())
+    assert {**again, "made": content["made"]} == content
+
+
 def test_failures_are_shown_and_can_be_tried_again(folder, monkeypatch, capsys):
     (folder / "f.py").write_text("def f(a):\n    return [a, a] if a < 1 else [float('nan'), a]\n")
     code, out = run(monkeypatch, capsys, "run", "s.toml")

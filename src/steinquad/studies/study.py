@@ -238,13 +238,18 @@ class Study:
         )
 
     def distribution(
-        self, estimate: Estimate | None = None, *, progress: Progress | None = None
+        self,
+        estimate: Estimate | None = None,
+        *,
+        model: bool = True,
+        progress: Progress | None = None,
     ) -> dict[str, tuple[Statistic, ...]]:
         """Std, quantiles and chances of every output with 95 % intervals; see `sq.distribution`.
 
         Args:
             estimate: the answer for the mean from `run` or `estimate`, so that it need not be
                 computed again.
+            model: whether a fitted model may help; without, the simulated values speak alone.
             progress: called with (step, total, loss) while a method is trained.
         """
         estimate = self.estimate(progress=progress) if estimate is None else estimate
@@ -253,7 +258,7 @@ class Study:
         found = distributions(
             sample_of(data, self.measure, self.points),
             self.wanted,
-            measure=self.measure,
+            measure=self.measure if model else None,
             method=Choose() if self.method is None else self.method,
             seed=int(self.seed),
             estimate=estimate,
@@ -265,16 +270,26 @@ class Study:
         """How many evaluations are done and failed, and how long they took."""
         return self.evaluations.counts() if self.evaluations.exists else Counts(0, 0, 0.0)
 
-    def report(self, *paths: str | Path, progress: Progress | None = None) -> dict[str, Any]:
+    def report(
+        self,
+        *paths: str | Path,
+        estimate: Estimate | None = None,
+        distribution: Mapping[str, Sequence[Statistic]] | None = None,
+        progress: Progress | None = None,
+    ) -> dict[str, Any]:
         """Estimate, and write what was found; returns what a JSON report holds.
 
         Args:
             paths: files to write, by their ending: .html, .md or .json.
+            estimate: the answer from `run` or `estimate` to everything that is stored, so that it
+                need not be computed again.
+            distribution: what `distribution(estimate)` gave, likewise.
             progress: called with (step, total, loss) while a method is trained.
         """
         from steinquad.report import write_report  # which reads studies
 
-        return write_report(self, [Path(path) for path in paths], progress=progress)
+        known = (estimate, distribution)
+        return write_report(self, [Path(path) for path in paths], *known, progress=progress)
 
     def to_dataframe(self) -> Any:
         """A pandas data frame, a row an evaluation."""
