@@ -62,7 +62,7 @@ def run(
     as_json: AsJson = False,
     report: Annotated[
         list[Path] | None,
-        typer.Option(help="Write a report too, to a file ending in .html, .md or .json."),
+        typer.Option(metavar="FILE", help="Write a report too: .html, .md or .json."),
     ] = None,
 ) -> None:
     """Evaluate what is missing and estimate; stop it as you like and run it again."""
