@@ -59,7 +59,8 @@ def test_from_the_beginning_to_the_end(folder, monkeypatch, capsys):
     assert code == 0 and "E[y<i>] = " in out.out and "E[z] = " in out.out
     code, out = run(monkeypatch, capsys, "status", "s.toml")
     assert code == 0 and "30 of 30 evaluations done" in out.out
-    assert "last estimate, from 30 points" in out.out
+    assert "last estimate, from 30 points:\n    y<i> = " in out.out and "\n    z = " in out.out
+    assert max(map(len, out.out.splitlines())) < 100
     code, shown = run(monkeypatch, capsys, "estimate", "s.toml", "--json")
     record = json.loads(shown.out)
     assert code == 0 and record["outputs"] == ["y<i>", "z"] and record["n"] == 30

@@ -146,9 +146,9 @@ def test_wishes_and_what_a_small_sample_cannot_tell(tmp_path):
     study.run()
     content = study.report(tmp_path / "r.html")
     _, quantile, above = content["outputs"][0]["distribution"]
-    assert quantile["low"] is None and above["label"] == "P[f > 2]"
+    assert quantile["low"] is None and (above["kind"], above["at"]) == ("above", 2.0)
     shown = " ".join(Page((tmp_path / "r.html").read_text()).leaves)
-    assert "1 % quantile of f" in shown and "… to " in shown
+    assert "1 % quantile" in shown and "chance of more than 2 " in shown and "… to " in shown
     assert "An end that is not given would take more runs." in shown
     known = study.report(estimate=study.estimate(), distribution=study.distribution())
     assert {**known, "made": content["made"]} == content

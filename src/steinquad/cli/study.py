@@ -88,6 +88,8 @@ def run(
 def status(file: File, as_json: AsJson = False) -> None:
     """How far a study is, also while it runs."""
     study = _load(file)
+    from steinquad.report.numbers import duration
+
     counts = study.status()
     failures = study.evaluations.failures() if counts.failed else {}
     kept = study.evaluations.estimates() if counts.done else []
@@ -112,14 +114,17 @@ def status(file: File, as_json: AsJson = False) -> None:
     lines = [
         f"{_plain(study.name)}: {counts.done}{goal} evaluations done, {counts.failed} failed"
         + "".join(f", {count} by {kind}" for kind, count in failures.items()),
-        f"{study.store}, {counts.seconds:.4g} s of evaluations"
-        + (f", {counts.seconds / counts.done:.3g} s each" if counts.done else "")
-        + (f", in {elapsed:.4g} s by the clock" if counts.done else ""),
+        f"  stored in {study.store}",
     ]
+    if counts.done:
+        each = duration(counts.seconds / counts.done)
+        lines.append(f"  evaluations took {duration(counts.seconds)}, {each} each")
+        lines.append(f"  by the clock {duration(elapsed)}")
     if kept:
         n, _, record = kept[-1]
-        lines.append(f"last estimate, from {n} points: {_numbers(record['mean'])} +- ")
-        lines[-1] += _numbers(record["std"])
+        lines.append(f"  last estimate, from {n} points:")
+        names = map(_plain, study.outputs)
+        lines += [f"    {a} = {b}" for a, b in zip(names, _answers(record), strict=True)]
     typer.echo("\n".join(lines))
 
 
@@ -222,8 +227,7 @@ def _run_bar(study: "Study", *, enabled: bool) -> Iterator[Callable[["Snapshot"]
         def watch(now: "Snapshot") -> None:
             note = f"{now.failed} failed" if now.failed else ""
             if now.estimate is not None:
-                answer = f"{_numbers(now.estimate['mean'])} +- {_numbers(now.estimate['std'])}"
-                note = f"{note} {answer}".strip()
+                note = f"{note} {', '.join(_answers(now.estimate))}".strip()
             bar.update(task, completed=now.done + now.failed, total=now.goal, note=note)
 
         yield watch
@@ -251,9 +255,10 @@ def _write_json(target: Path, columns: list[str], rows: Iterator[list[Any]]) -> 
     return count
 
 
-def _numbers(values: Any) -> str:
-    listed = values if isinstance(values, list) else [values]
-    return ", ".join(f"{value:.4g}" for value in listed)
+def _answers(record: Mapping[str, Any]) -> list[str]:
+    """Mean and std of each output of an estimate, as `Estimate.to_dict` gives it."""
+    means, stds = (v if isinstance(v, list) else [v] for v in (record["mean"], record["std"]))
+    return [f"{mean:.4g} +- {std:.2g}" for mean, std in zip(means, stds, strict=True)]
 
 
 def _plain(text: str) -> str:

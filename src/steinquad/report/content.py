@@ -116,7 +116,7 @@ def _answer(
                 "std": float(np.atleast_1d(estimate.std)[j]),
                 "interval95": [float(low[j]), float(high[j])],
                 "spread": float(data.fx[:, j].std(ddof=1)),
-                "distribution": [_statistic(each, name) for each in distribution[name]],
+                "distribution": [each.to_dict() for each in distribution[name]],
                 "convergence": [_look(n, each, j) for n, each in kept],
                 "average": _averages(data.fx[:, j], iid=study.points == "iid"),
                 "check": _check(estimate, j, data.fx[:, j]),
@@ -161,10 +161,6 @@ def _look(n: int, record: Mapping[str, Any], j: int) -> dict[str, Any]:
         "interval95": [float(low), float(high)],
         "status": record["status"],
     }
-
-
-def _statistic(found: Statistic, name: str) -> dict[str, Any]:
-    return {"label": found.label(name), **found.to_dict()}
 
 
 def _averages(values: Array, *, iid: bool) -> list[dict[str, Any]]:

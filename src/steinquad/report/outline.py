@@ -15,7 +15,7 @@ from steinquad.report.blocks import (
     Text,
 )
 from steinquad.report.figures import convergence, main_effect, predictions, shrinking
-from steinquad.report.numbers import interval, percent, rounded, short, with_std
+from steinquad.report.numbers import duration, interval, percent, rounded, short, with_std
 from steinquad.report.sensitivity import INNER
 
 __all__ = ["outline"]
@@ -116,7 +116,14 @@ def _distribution(output: dict[str, Any]) -> Iterator[Block]:
 
 def _statistic(found: dict[str, Any], unit: str) -> Row:
     """A row with as many digits as the interval is worth."""
-    unit = unit if found["kind"] in ("std", "quantile") else ""
+    kind, at = found["kind"], _number(found["at"])
+    labels = {
+        "std": "standard deviation",
+        "quantile": f"{short(100 * at, 6)} % quantile",
+        "above": f"chance of more than {short(at, 6, unit)}",
+        "below": f"chance of less than {short(at, 6, unit)}",
+    }
+    unit = unit if kind in ("std", "quantile") else ""
     value, ends = _number(found["value"]), (found["low"], found["high"])
     half = max((abs(end - value) for end in ends if end is not None), default=0.0)
     if None in ends:
@@ -125,7 +132,7 @@ def _statistic(found: dict[str, Any], unit: str) -> Row:
     else:
         between = interval(*ends, value, half, unit)
     return (
-        found["label"],
+        labels[kind],
         rounded(value, value, half, unit),
         between,
         "model" if found["uses_model"] else "runs",
@@ -327,12 +334,12 @@ def _timing(content: dict[str, Any]) -> Iterator[Block]:
         return
     yield Text(
         f"{done} evaluations are done. All together, failed ones included, took "
-        f"{_duration(timing['seconds'])} of simulator time; the median is "
-        f"{_duration(timing['median'])}, the longest {_duration(timing['longest'])}."
+        f"{duration(timing['seconds'])} of simulator time; the median is "
+        f"{duration(timing['median'])}, the longest {duration(timing['longest'])}."
     )
     times = "once" if timing["sessions"] == 1 else f"{timing['sessions']} times"
     yield Text(
-        f"By the clock: {_duration(timing['elapsed'])} from start to last evaluation, with the "
+        f"By the clock: {duration(timing['elapsed'])} from start to last evaluation, with the "
         f"estimates in between. The study was run {times}, first at {timing['began']}."
     )
 
@@ -350,13 +357,6 @@ def _index(value: float, std: float) -> str:
     """An index with its standard error; three decimals are enough for a share."""
     decimals = 2 if std >= 0.01 else 3
     return f"{round(value, decimals) + 0.0:.{decimals}f} ± {max(std, 0.001):.{decimals}f}"
-
-
-def _duration(seconds: float) -> str:
-    for size, unit in ((86400.0, "d"), (3600.0, "h"), (60.0, "min")):
-        if seconds >= 2 * size:
-            return short(seconds / size, 3, unit)
-    return short(seconds, 3, "s") if seconds >= 0.1 else short(1e3 * seconds, 3, "ms")
 
 
 def _number(value: float | None) -> float:
