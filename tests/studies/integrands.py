@@ -86,6 +86,13 @@ def forks(a, b):
     return a * a + b
 
 
+def closes_files(a, b):
+    """Also those that the worker talks through."""
+    if a > 1.0:
+        os.closerange(3, 64)
+    return a * a + b
+
+
 def exhausts(a, b):
     """Takes memory without end, and keeps it."""
     while a > 1.0:

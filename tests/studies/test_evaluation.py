@@ -61,6 +61,26 @@ def test_a_bad_answer_is_a_failure(function, failure, words):
     assert found.outputs is None and found.failure == failure and words in found.error
 
 
+@pytest.mark.parametrize(
+    ("answer", "failure", "words"),
+    [
+        ([1.0, 1j], "answer", "(1+0j), not a real number"),
+        (["1", "2"], "answer", "'1', not a real number"),
+        ([1.0, None], "answer", "None, not a real number"),
+        ([1.0, float("nan")], "answer", "'f' is nan"),
+        ([1.0], "answer", "shape (1,) for a batch; return (2, 1)"),
+        (3.0, "answer", "shape () for a batch"),
+        ([[1.0], [1.0, 2.0]], "exception", "ValueError"),
+        ({"g": [1.0, 2.0]}, "answer", "no output 'f'"),
+        ({"f": [1.0]}, "answer", "shape (1, 1) for a batch"),
+    ],
+)
+def test_a_bad_answer_to_a_batch_is_a_failure_of_all(answer, failure, words):
+    found = evaluate(replace(CALL, style="batch"), [GOOD, BAD], [0, 1], lambda x: answer)
+    assert [each.failure for each in found] == [failure] * 2
+    assert all(each.outputs is None and words in each.error for each in found)
+
+
 def test_error_texts_are_short_and_say_where():
     def long(a, b):
         raise ValueError("x" * 10_000)

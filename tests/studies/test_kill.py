@@ -156,9 +156,16 @@ def test_random_workers_of_a_dask_cluster_are_killed(tmp_path):
         address = own.scheduler_address
         with distributed.Client(address) as client:
 
+            def wait_for_two():
+                try:
+                    client.wait_for_workers(2, timeout=60)
+                except TimeoutError:  # on a busy machine a nanny gives up to start another
+                    own.scale(len(own.workers) + 1)
+                    client.wait_for_workers(2, timeout=120)
+
             def watch(now):
                 if len(killed) < 3 and now.done >= 30 * (len(killed) + 1):
-                    client.wait_for_workers(2)
+                    wait_for_two()
                     killed.append(rng.choice(list(client.run(os.getpid).values())))
                     os.kill(killed[-1], signal.SIGKILL)
 

@@ -59,6 +59,7 @@ def alive(pid):
         ("exits", "exception", "SystemExit", 0),
         ("exits_hard", "killed", "exit code 3", 2),
         ("kills_itself", "killed", "signal 9", 2),
+        ("closes_files", "killed", "the worker ended during the call", 2),
         ("hangs", "time-out", "no answer within 1 s", 2),
         ("exhausts", "memory", "memory is limited to 256 MiB", 2),
     ],
