@@ -505,6 +505,10 @@ def test_a_function_without_a_name_cannot_go_to_workers(tmp_path):
         study(tmp_path, "missing").run()
     with pytest.raises(sq.InputError, match="executor is a int"):
         study(tmp_path).run(executor=3)
+    for limit in ({"memory": "1 GiB"}, {"time_limit": 9.0}):
+        limited = study(tmp_path, where="pool", **limit)
+        with pytest.raises(sq.InputError, match="but an executor is given, where a function"):
+            limited.run(executor=ThreadPoolExecutor)
 
 
 def test_a_command_in_the_pool(tmp_path):
