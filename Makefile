@@ -5,10 +5,11 @@ READY := .venv/.ready
 
 .PHONY: run test test-all check docs bench bench-paper bench-methods bench-scaling bench-speed bench-calibration bench-goodwin clean
 
-# 200 runs of a wind-farm simulator by worker processes; again: everything is there already.
+# 200 runs of a wind-farm simulator by worker processes, and a page about them; again: the runs are
+# there already.
 run: $(READY)
 	test -e wind-farm/study.toml || $(BIN)/steinquad init wind-farm --example wind-farm
-	$(BIN)/steinquad run wind-farm/study.toml
+	$(BIN)/steinquad run wind-farm/study.toml --report wind-farm/report.html
 
 # Two workers, so one thread each.
 test: $(READY)

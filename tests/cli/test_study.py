@@ -59,7 +59,8 @@ def test_from_the_beginning_to_the_end(folder, monkeypatch, capsys):
     assert code == 0 and "E[y<i>] = " in out.out and "E[z] = " in out.out
     code, out = run(monkeypatch, capsys, "status", "s.toml")
     assert code == 0 and "30 of 30 evaluations done" in out.out
-    assert "last estimate, from 30 points" in out.out
+    assert "last estimate, from 30 points:\n    y<i> = " in out.out and "\n    z = " in out.out
+    assert max(map(len, out.out.splitlines())) < 100
     code, shown = run(monkeypatch, capsys, "estimate", "s.toml", "--json")
     record = json.loads(shown.out)
     assert code == 0 and record["outputs"] == ["y<i>", "z"] and record["n"] == 30
@@ -101,6 +102,20 @@ def test_report_writes_what_it_is_asked_for(folder, monkeypatch, capsys):
     code, out = run(monkeypatch, capsys, "report", "s.toml", "r.pdf")
     assert code == 2 and ".html, .md, .json" in out.err and out.err.count("\n") == 1
     assert not list(folder.glob("*.part"))
+
+
+def test_run_writes_a_report_too(folder, monkeypatch, capsys):
+    code, out = run(monkeypatch, capsys, "run", "s.toml", "--report", "no/r.html")
+    assert code == 2 and "cannot be written" in out.err and not (folder / "s.sqlite").exists()
+    code, out = run(
+        monkeypatch, capsys, "run", "s.toml", "--report", "r.html", "--report", "r.json"
+    )
+    assert code == 0 and out.out.endswith("Wrote r.html and r.json.\n")
+    content = json.loads((folder / "r.json").read_text())
+    code, out = run(monkeypatch, capsys, "run", "s.toml", "--json", "--report", "r.json")
+    assert json.loads(out.out)["mean"] == [each["mean"] for each in content["outputs"]]
+    again = json.loads((folder / "r.json").read_text())
+    assert {**again, "made": content["made"]} == content
 
 
 def test_failures_are_shown_and_can_be_tried_again(folder, monkeypatch, capsys):

@@ -9,6 +9,7 @@ import pytest
 import scipy.stats as st
 
 from steinquad.measures import Measure, Product, Truncated, as_measure
+from steinquad.measures.mixture import Mixture
 
 WEIGHTS = np.array([0.3, 0.7])
 
@@ -29,6 +30,12 @@ MEASURES = {
     "scipy new normal": lambda: st.Normal(mu=1.0, sigma=0.5),
     "scipy new mixture": lambda: st.Mixture(
         [st.Normal(mu=-1.0, sigma=0.5), st.Normal(mu=2.0, sigma=1.0)], weights=WEIGHTS
+    ),
+    "our mixture": lambda: Mixture(
+        [st.gamma(2.4, scale=0.8), st.lognorm(0.4, scale=3.0), st.gamma(3.0)], [1, 2, 3]
+    ),
+    "our mixture, cut": lambda: Truncated(
+        Mixture([st.norm(1.0, 0.5), st.gumbel_r(3.0)], [1, 2]), 0.3, 4.0
     ),
     "product of one": lambda: Product({"theta": nd.HalfNormal(1.5)}),
 }

@@ -117,6 +117,16 @@ def test_numbers_are_those_of_the_estimate(good):
     # Of variance: 4e10 of a, 1e10 * Var(b^3) of b, 1e8 / 12 + ... of both.
     first = {each["inputs"][0]: each["first"] for each in power["effects"]}
     assert first["a"] == pytest.approx(0.98, abs=0.02) and first["b"] < 0.05
+    std, *quantiles = power["distribution"]
+    assert std["kind"] == "std" and std["low"] < 2.02e5 < std["high"]
+    assert [each["at"] for each in quantiles] == [0.05, 0.5, 0.95]
+    assert quantiles[1]["low"] < 3.02e6 < quantiles[1]["high"]
+    (candidate,) = content["answer"]["candidates"]
+    assert candidate["chosen"] and "held-out error" in good.html
+    assert percent(candidate["held_out_rms"]) in good.html
+    timing = content["timing"]
+    assert timing["sessions"] == 1 and timing["elapsed"] >= timing["seconds"] > 0
+    assert "The study was run once, first at" in good.html
     assert "None of 80 evaluations failed" in good.html
     assert json.loads(good.json)["versions"]["steinquad"] == sq.__version__
 
@@ -128,6 +138,20 @@ def test_failures_and_a_flat_output_are_told(bad):
     assert evaluations["kinds"][0]["kind"] == "exception"
     assert "does not vary, so no input matters" in bad.html
     assert "fitted: the model has seen these runs" in bad.html
+
+
+def test_wishes_and_what_a_small_sample_cannot_tell(tmp_path):
+    wishes = {"quantiles": [0.01], "above": [2.0], "below": []}
+    study = make(tmp_path, outputs={"f": wishes})
+    study.run()
+    content = study.report(tmp_path / "r.html")
+    _, quantile, above = content["outputs"][0]["distribution"]
+    assert quantile["low"] is None and (above["kind"], above["at"]) == ("above", 2.0)
+    shown = " ".join(Page((tmp_path / "r.html").read_text()).leaves)
+    assert "1 % quantile" in shown and "chance of more than 2 " in shown and "… to " in shown
+    assert "An end that is not given would take more runs." in shown
+    known = study.report(estimate=study.estimate(), distribution=study.distribution())
+    assert {**known, "made": content["made"]} == content
 
 
 def make(tmp_path, name="smooth", law=None, **settings):

@@ -94,6 +94,23 @@ def forks(a, b):
     return a * a + b
 
 
+def closes_files(a, b):
+    """Also those that the worker talks through."""
+    if a > 1.0:
+        os.closerange(3, 64)
+    return a * a + b
+
+
+def exhausts(a, b):
+    """Takes memory without end, and keeps it."""
+    while a > 1.0:
+        hoard.append(bytearray(2**20))
+    return a * a + b
+
+
+hoard = []
+
+
 def wrong_shape(a, b):
     return [a, b] if a > 1.0 else a * a + b
 

@@ -230,13 +230,8 @@ def test_no_pair_is_chosen_before_all_scouts_are_done(tmp_path, monkeypatch):
     assert seen == [SCOUTS - failed] and failed > 1
 
 
-def test_an_older_store_has_no_choices_and_needs_none(tmp_path):
+def test_a_study_keeps_its_kind_of_points(tmp_path):
     study(tmp_path, runs=20).run()
-    with closing(sqlite3.connect(tmp_path / "s.sqlite")) as connection, connection:
-        connection.execute("DROP TABLE choice")
-    answer = study(tmp_path, runs=40).run()
-    assert answer.mean == study(tmp_path / "new", runs=40).run().mean
-    assert len(study(tmp_path).to_dataframe()) == 40
     with pytest.raises(sq.InputError, match="another study: its points is iid"):
         study(tmp_path, points="adaptive").run()
 

@@ -61,6 +61,26 @@ def test_a_bad_answer_is_a_failure(function, failure, words):
     assert found.outputs is None and found.failure == failure and words in found.error
 
 
+@pytest.mark.parametrize(
+    ("answer", "failure", "words"),
+    [
+        ([1.0, 1j], "answer", "(1+0j), not a real number"),
+        (["1", "2"], "answer", "'1', not a real number"),
+        ([1.0, None], "answer", "None, not a real number"),
+        ([1.0, float("nan")], "answer", "'f' is nan"),
+        ([1.0], "answer", "shape (1,) for a batch; return (2, 1)"),
+        (3.0, "answer", "shape () for a batch"),
+        ([[1.0], [1.0, 2.0]], "exception", "ValueError"),
+        ({"g": [1.0, 2.0]}, "answer", "no output 'f'"),
+        ({"f": [1.0]}, "answer", "shape (1, 1) for a batch"),
+    ],
+)
+def test_a_bad_answer_to_a_batch_is_a_failure_of_all(answer, failure, words):
+    found = evaluate(replace(CALL, style="batch"), [GOOD, BAD], [0, 1], lambda x: answer)
+    assert [each.failure for each in found] == [failure] * 2
+    assert all(each.outputs is None and words in each.error for each in found)
+
+
 def test_error_texts_are_short_and_say_where():
     def long(a, b):
         raise ValueError("x" * 10_000)
@@ -134,9 +154,48 @@ def test_a_command_that_misbehaves(code, failure, words):
     assert found.outputs is None and found.failure == failure and words in found.error
 
 
-def test_a_command_that_does_not_exist():
-    (found,) = evaluate(replace(CALL, command=("./no-such-program",)), [GOOD], [0])
+@pytest.mark.parametrize("memory", [None, 2**28])
+def test_a_command_that_does_not_exist(memory):
+    missing = replace(CALL, command=("./no-such-program",), memory=memory)
+    (found,) = evaluate(missing, [GOOD], [0])
     assert found.failure == "exception" and "FileNotFoundError" in found.error
+
+
+def test_the_memory_of_a_command_is_limited():
+    take = "x = bytearray(2**29); print(1)"
+    assert command(take).outputs == command(take, memory=2**30).outputs == (1.0,)
+    found = command(take, memory=2**28)
+    assert found.failure == "exception" and "MemoryError" in found.error
+    assert "its memory is limited to 256 MiB" in found.error
+    child = f"import subprocess, sys; subprocess.check_call([sys.executable, '-c', '{take}'])"
+    assert command(child, memory=2**28).failure == "exception"
+
+
+@pytest.mark.parametrize("form", ["json", "csv"])
+def test_a_command_may_be_given_several_points(form):
+    read = {"json": "rows = json.load(sys.stdin)", "csv": "rows = list(csv.DictReader(sys.stdin))"}
+    write = {
+        "json": "print(json.dumps([{'f': float(r['a']) - float(r['b'])} for r in rows]))",
+        "csv": "print('f'); [print(float(r['a']) - float(r['b'])) for r in rows]",
+    }
+    code = f"import sys, json, csv\n{read[form]}\n{write[form]}\n"
+    call = replace(CALL, style="batch", input=form, output=form)
+    call = replace(call, command=(sys.executable, "-S", "-c", code.replace("{", "{{")))
+    for points in ([GOOD, BAD, GOOD], [BAD]):
+        wanted = [(a - b,) for a, b in points]
+        assert [found.outputs for found in evaluate(call, points, range(len(points)))] == wanted
+    lost = replace(call, command=(*call.command[:3], call.command[3] + "\nprint('0')"))
+    assert {found.failure for found in evaluate(lost, [GOOD, BAD], [0, 1])} == {"answer"}
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [("[1]", "1 answers for 2 points"), ("3", "wrote 3 for 2 points"), ("[1, null]", "None, not")],
+)
+def test_a_command_that_answers_a_batch_wrongly(said, words):
+    call = replace(CALL, style="batch", input="json", command=("echo", said))
+    for found in evaluate(call, [GOOD, BAD], [0, 1]):
+        assert found.failure == "answer" and words in found.error
 
 
 def test_a_command_is_ended_with_all_it_started(tmp_path):

@@ -61,16 +61,18 @@ def test_the_example_loads_as_it_is_and_with_its_comments_read(tmp_path):
     (tmp_path / "study.toml").write_text(text)
     study = sq.Study.load(tmp_path / "study.toml")
     assert study.measure.names == ("load", "length", "modulus", "height")
-    settings = "store|seed|points|method|on_failure|style|time_limit|retries|version|until|every|w"
+    settings = "store|seed|points|method|on_failure|style|time_limit|memory|retries"
+    settings += "|version|until|every|w"
     more = [
         line[2:] if line.startswith("# ") and line[2:].split(" = ")[0] in settings.split("|")
         else line
         for line in text.splitlines()
     ]  # fmt: skip
-    assert sum(old != new for old, new in zip(text.splitlines(), more, strict=True)) == 11
+    assert sum(old != new for old, new in zip(text.splitlines(), more, strict=True)) == 12
     (tmp_path / "study.toml").write_text("\n".join(more))
     again = sq.Study.load(tmp_path / "study.toml")
-    assert again.until == {"relative_std": 1e-4} and again.time_limit == 60 and again.every == 50
+    assert again.until == {"relative_std": 1e-4} and again.time_limit == 60
+    assert again.every == 50 and again.memory == "2 GiB"
 
 
 def test_outputs_may_be_tables_with_wishes(load):
@@ -147,6 +149,49 @@ def test_a_mixture_is_cut_as_a_whole(load):
     x = np.linspace(0.0, 45.0, 9)
     want = (whole(x) - whole(0)) / (whole(45) - whole(0))
     np.testing.assert_allclose(measure.cdf(x[:, None])[:, 0], want, atol=1e-10)
+
+
+PARTS = {
+    "normal": "mean = 1, std = 2",
+    "lognormal": "log_mean = 0.5, log_std = 0.3",
+    "beta": "a = 2, b = 3, low = 1, high = 5",
+    "gamma": "shape = 2.5, scale = 0.5",
+    "triangular": "low = 1, mode = 2, high = 5",
+    "empirical": 'file = "wind.csv", column = "wind"',
+    "mixture": "components = [{ weight = 1, mean = 0, std = 1 }, { weight = 2, distribution = "
+    "'gamma', shape = 4, scale = 1 }]",
+}
+
+
+def test_a_mixture_of_every_law_that_fades_out(load, tmp_path):
+    (tmp_path / "wind.csv").write_text("wind\n" + "".join(f"{v}\n" for v in range(10)))
+    parts = [
+        f'{{ weight = {i}, distribution = "{kind}", {keys} }}'
+        for i, (kind, keys) in enumerate(PARTS.items(), 1)
+    ]
+    whole = load(with_law("mixture", f"components = [{', '.join(parts)}]")).measure
+    each = [
+        load(with_law(kind, keys.replace(", ", "\n") if "[" not in keys else keys)).measure
+        for kind, keys in PARTS.items()
+    ]
+    weights = np.arange(1, len(each) + 1) / sum(range(1, len(each) + 1))
+    want = sum(w * law.cdf(POINTS) for w, law in zip(weights, each, strict=True))
+    np.testing.assert_allclose(whole.cdf(POINTS), want, atol=1e-12)
+
+    kinks = np.array([-40.0, -20, -10, -5, -2, 0, 1, 2, 5, 8, 12, 20, 40, 80])  # ends and modes
+    x = (kinks[:-1] + np.linspace(0.1, 0.9, 9)[:, None] * np.diff(kinks)).reshape(-1, 1)
+    x = x[np.exp(whole.log_density(x)) > 1e-12]
+    h = 1e-5
+    slope = (whole.log_density(x + h) - whole.log_density(x - h))[:, None] / (2 * h)
+    np.testing.assert_allclose(whole.score(x), slope, rtol=1e-6, atol=1e-6)
+    t, w = np.polynomial.legendre.leggauss(80)
+    half = np.diff(kinks)[:, None] / 2
+    x, dx = (kinks[:-1, None] + half * (1 + t)).reshape(-1, 1), (half * w).reshape(-1)
+    mass = np.exp(whole.log_density(x)) * dx
+    score = whole.score(x)[:, 0]
+    field, slope = np.sin(x[:, 0]), np.cos(x[:, 0])
+    assert abs(mass.sum() - 1) < 1e-9 and abs(mass @ (score * field + slope)) < 1e-7
+    assert abs(mass @ (each[0].score(x)[:, 0] * field + slope)) > 1e-2  # of another law
 
 
 def test_an_empirical_law_has_mean_and_std_of_the_column(load, tmp_path):
@@ -276,7 +321,18 @@ MISTAKES = {
     "style of a command": (
         COMMAND.replace("[inputs.a]", 'style = "dict"\n[inputs.a]'),
         7,
-        "style is not",
+        "integrand.style is 'dict', which is for functions",
+    ),
+    "unit of memory": (
+        changed('"m:f"', '"m:f"\nmemory = "2 gigs"'),
+        6,
+        "integrand.memory is '2 gigs'; give a text such as '2 GiB', in one of kB, MB",
+    ),
+    "memory as a number": (changed('"m:f"', '"m:f"\nmemory = 2'), 6, "integrand.memory is 2;"),
+    "memory here": (
+        changed('"m:f"', '"m:f"\nmemory = "1 GB"') + '[run]\nwhere = "here"\n',
+        6,
+        "integrand.memory is '1 GB' but where is 'here'",
     ),
     "command as a line": (
         COMMAND.replace('["x", "{a}"]', '"x {a}"'),
@@ -288,7 +344,7 @@ MISTAKES = {
     "time limit here": (
         changed('"m:f"', '"m:f"\ntime_limit = 9') + '[run]\nwhere = "here"\n',
         6,
-        "cannot be ended",
+        "cannot be limited",
     ),
     # laws
     "empty interval": (with_law("uniform", "low = 3\nhigh = 3"), 10, "high is 3 but low is 3"),
@@ -312,6 +368,28 @@ MISTAKES = {
         with_law("mixture", "components = [{ weight = 1, mean = 0, std = 1 }]"),
         9,
         "fewer than two",
+    ),
+    "mixture with a jump": (
+        with_law(
+            "mixture",
+            "components = [{ weight = 1, mean = 0, std = 1 },\n{ weight = 1, distribution = "
+            "'uniform', low = 0, high = 1 }]",
+        ),
+        7,
+        "inputs.a is no distribution: components[1] ends at 0, inside the mixture's support",
+    ),
+    "unknown key of a component": (
+        with_law(
+            "mixture",
+            "components = [{ weight = 1, mean = 0, std = 1, unit = 'm' }, { weight = 1 }]",
+        ),
+        9,
+        "components[0].unit is not a key; known are distribution, weight, mean",
+    ),
+    "unknown law of a component": (
+        with_law("mixture", "components = [{ weight = 1, distribution = 'x' }, { weight = 1 }]"),
+        9,
+        "inputs.a.components[0].distribution is 'x'; choose one of normal",
     ),
     "mixture with a mistake": (
         with_law("mixture", "components = [{ weight = 1, mean = 0, std = 1 }, { mean = 1 }]"),

@@ -169,16 +169,22 @@ def test_random_workers_of_a_dask_cluster_are_killed(tmp_path):
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, dashboard_address=":0"
     ) as own:
-        address = own.scheduler_address
-        with distributed.Client(address) as client:
 
-            def watch(now):
-                if len(killed) < 3 and now.done >= 30 * (len(killed) + 1):
-                    client.wait_for_workers(2)
-                    killed.append(rng.choice(list(client.run(os.getpid).values())))
-                    os.kill(killed[-1], signal.SIGKILL)
+        def running():  # asked of the nannies: a message to one that is dying may wait for ever
+            found = [each.process for each in own.workers.values() if each.process]
+            return [each.pid for each in found if each.status.name == "running"]
 
-            answer = study(tmp_path, "slow", address=address, **settings).run(watch=watch)
+        def watch(now):
+            if len(killed) < 3 and now.done >= 30 * (len(killed) + 1):
+                deadline = time.monotonic() + 300  # on a busy machine a new one takes long
+                while len(pids := [pid for pid in running() if pid not in killed]) < 2:
+                    assert time.monotonic() < deadline
+                    time.sleep(0.1)
+                killed.append(rng.choice(pids))
+                os.kill(killed[-1], signal.SIGKILL)
+
+        found = study(tmp_path, "slow", address=own.scheduler_address, **settings)
+        answer = found.run(watch=watch)
     assert len(killed) == 3
     assert (answer.mean, answer.std) == (plain.mean, plain.std)
     assert sorted(stored(tmp_path)) == list(range(200))

@@ -59,12 +59,14 @@ def alive(pid):
         ("exits", "exception", "SystemExit", 0),
         ("exits_hard", "killed", "exit code 3", 2),
         ("kills_itself", "killed", "signal 9", 2),
+        ("closes_files", "killed", "the worker ended during the call", 2),
         ("hangs", "time-out", "no answer within 1 s", 2),
+        ("exhausts", "memory", "memory is limited to 256 MiB", 2),
     ],
 )
 def test_a_hostile_integrand_costs_its_own_points(name, failure, words, lost):
     limit = 1.0 if name == "hangs" else None
-    found, pids = outcomes(name, time_limit=limit)
+    found, pids = outcomes(name, time_limit=limit, memory=2**28)
     for point, outcome in zip(POINTS, found, strict=True):
         if point == BAD and failure:
             assert outcome.outputs is None and outcome.failure == failure
@@ -124,7 +126,20 @@ def test_a_module_that_ends_the_process(tmp_path):
     pool = Pool(replace(CALL, function="deadly.py:f", directory=str(tmp_path)), 1)
     try:
         pool.submit(Task((0,), (GOOD,)))
-        with pytest.raises(InputError, match="exit code 5 while it loaded"):
+        with pytest.raises(InputError, match="while it loaded the integrand, with exit code 5"):
+            while True:
+                pool.finished(1.0)
+    finally:
+        pool.close()
+
+
+def test_a_module_that_needs_more_than_the_limit(tmp_path):
+    (tmp_path / "large.py").write_text("x = bytearray(2**28)\n")
+    call = replace(CALL, function="large.py:f", directory=str(tmp_path), memory=2**27)
+    pool = Pool(call, 1)
+    try:
+        pool.submit(Task((0,), (GOOD,)))
+        with pytest.raises(InputError, match="MemoryError: ; its memory is limited to 128 MiB"):
             while True:
                 pool.finished(1.0)
     finally:

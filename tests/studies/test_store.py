@@ -4,6 +4,7 @@ import hashlib
 import multiprocessing
 import shutil
 import sqlite3
+from datetime import UTC, datetime
 
 import pytest
 
@@ -87,6 +88,26 @@ def test_estimates_are_kept(store):
         store.keep_estimate(10, "s", {"mean": 2.0})
         found = [(10, "s", {"mean": 2.0}), (20, "s", {"mean": 0.1 + 0.2})]
         assert store.estimates() == found
+
+
+def test_sessions_have_their_time(store, monkeypatch):
+    clock = [100.0]
+    monkeypatch.setattr("steinquad.studies.store.time.monotonic", lambda: clock[0])
+    with store.writing():
+        clock[0] = 103.0
+        store.record([done(0)])
+        clock[0] = 104.5
+        store.record([done(1)])
+        clock[0] = 900.0  # nothing is evaluated any more
+    with store.writing():
+        pass
+    with store.writing():
+        clock[0] = 902.0
+        store.record([done(2)])
+        found = store.sessions()
+    assert (found.count, found.seconds) == (2, 6.5)
+    assert datetime.fromisoformat(found.began) <= datetime.now(UTC)
+    assert store.sessions() == found
 
 
 def test_readers_may_look_while_one_writes(store):

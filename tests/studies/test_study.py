@@ -440,7 +440,13 @@ def test_columns_with_the_same_name_are_told_apart(tmp_path):
         ({"style": "telepathy"}, "style is 'telepathy'"),
         ({"batch": 0}, "batch is 0"),
         ({"time_limit": 0.0, "where": "pool"}, "time_limit is 0.0"),
-        ({"time_limit": 1.0}, "where a function cannot be ended"),
+        ({"memory": "1 GiB"}, "memory is '1 GiB' but where is 'here'"),
+        ({"memory": "1 GiB", "where": "dask"}, "where a function cannot be limited"),
+        ({"memory": "2 Gib"}, "memory is '2 Gib'; give a text such as '2 GiB'"),
+        ({"memory": 2**30}, "memory is 1073741824; give a text"),
+        ({"memory": "0 MB"}, "memory is '0 MB'; give a text"),
+        ({"memory": "-1 MB"}, "memory is '-1 MB'; give a text"),
+        ({"time_limit": 1.0}, "where a function cannot be limited"),
         ({"name": 3}, "integrand is a int"),
     ],
 )
@@ -473,6 +479,20 @@ def test_wrong_commands_are_refused(tmp_path, command, words):
         sq.Study(command, law(), tmp_path / "s", 4)
 
 
+@pytest.mark.parametrize(
+    ("command", "style", "words"),
+    [
+        (sq.Command(["x"], input="json"), "dict", "style is 'dict', which is for functions"),
+        (sq.Command(["x"]), "batch", "command of a batch has input 'none'"),
+        (sq.Command(["x", "{a}"], input="csv"), "batch", "{a}; known are input, output"),
+        (sq.Command(["x", "{number}"], input="csv"), "batch", "placeholder {number}"),
+    ],
+)
+def test_wrong_styles_of_commands_are_refused(tmp_path, command, style, words):
+    with pytest.raises(sq.InputError, match=words):
+        sq.Study(command, law(), tmp_path / "s", 4, style=style)
+
+
 def test_reserved_names_are_refused_in_commands(tmp_path):
     inputs = sq.Product({"input": law().blocks["a"]})
     with pytest.raises(sq.InputError, match="inputs has 'input'"):
@@ -486,6 +506,10 @@ def test_a_function_without_a_name_cannot_go_to_workers(tmp_path):
         study(tmp_path, "missing").run()
     with pytest.raises(sq.InputError, match="executor is a int"):
         study(tmp_path).run(executor=3)
+    for limit in ({"memory": "1 GiB"}, {"time_limit": 9.0}):
+        limited = study(tmp_path, where="pool", **limit)
+        with pytest.raises(sq.InputError, match="but an executor is given, where a function"):
+            limited.run(executor=ThreadPoolExecutor)
 
 
 def test_a_command_in_the_pool(tmp_path):
@@ -493,6 +517,44 @@ def test_a_command_in_the_pool(tmp_path):
     command = sq.Command([sys.executable, "-S", "-c", code, "{a}", "{b}"])
     found = study(tmp_path, command, runs=6, where="pool", time_limit=60.0)
     assert found.run().mean == study(tmp_path / "again", runs=6).run().mean
+
+
+def test_a_command_with_several_points_a_call(tmp_path):
+    code = (
+        "import json, sys, pathlib\n"
+        "points = json.load(sys.stdin)\n"
+        "pathlib.Path(sys.argv[1]).open('a').write(f'{{len(points)}}\\n')\n"
+        "print(json.dumps([p['a'] ** 2 + p['b'] for p in points]))\n"
+    )
+    calls = tmp_path / "calls"
+    command = sq.Command([sys.executable, "-S", "-c", code, str(calls)], input="json")
+    found = study(tmp_path, command, runs=10, where="pool", style="batch", batch=4, workers=1)
+    assert found.run().mean == study(tmp_path / "again", runs=10).run().mean
+    assert calls.read_text().split() == ["4", "4", "2"]
+
+
+@pytest.mark.parametrize("as_command", [False, True])
+def test_memory_that_is_exhausted_costs_its_own_points(tmp_path, as_command):
+    code = "import sys, integrands as i; print(i.exhausts(*map(float, sys.argv[1:])))"
+    command = sq.Command([sys.executable, "-c", code, "{a}", "{b}"])
+    found = study(
+        tmp_path,
+        command if as_command else "exhausts",
+        runs=12,
+        where="pool",
+        retries=0,
+        memory="200 MiB",
+        on_failure="ignore",
+    )
+    answer = found.run()
+    bad = [i for i in range(12) if found.numbered[i][0] > 1.0]
+    assert 0 < len(bad) < 12 and found.status().failed == len(bad)
+    assert answer.status.code == "suspect" and answer.n == 12 - len(bad)
+    for row in found.evaluations.rows():
+        assert (row.status == "failed") == (row.number in bad)
+        if row.number in bad:
+            assert "MemoryError" in row.error and "limited to 200 MiB" in row.error
+            assert row.failure == ("exception" if as_command else "memory")
 
 
 # -- more than the mean ------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 import csv
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
@@ -60,9 +60,17 @@ def run(
         bool, typer.Option("--retry-failed", help="Try points that failed for good again.")
     ] = False,
     as_json: AsJson = False,
+    report: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="Write a report too: .html, .md or .json."),
+    ] = None,
 ) -> None:
     """Evaluate what is missing and estimate; stop it as you like and run it again."""
     study = _load(file)
+    if report:
+        from steinquad.report import check_targets
+
+        check_targets(report)
     try:
         with _run_bar(study, enabled=not as_json) as watch:
             answer = study.run(retry_failed=retry_failed, watch=watch)
@@ -70,15 +78,22 @@ def run(
         counts = study.status()
         typer.echo(f"Stopped with {counts.done} evaluations stored; run again to go on.", err=True)
         raise typer.Exit(STOPPED) from None
-    _show(study, answer, as_json)
+    found = _show(study, answer, as_json)
+    if report:
+        with progress_bar(enabled=not as_json) as progress:
+            study.report(*report, estimate=answer, distribution=found or None, progress=progress)
+        typer.echo(_wrote(report), err=as_json)
 
 
 def status(file: File, as_json: AsJson = False) -> None:
     """How far a study is, also while it runs."""
     study = _load(file)
+    from steinquad.report.numbers import duration
+
     counts = study.status()
     failures = study.evaluations.failures() if counts.failed else {}
     kept = study.evaluations.estimates() if counts.done else []
+    elapsed = study.evaluations.sessions().seconds if counts.done else 0.0
     if as_json:
         record = {
             "name": study.name,
@@ -90,6 +105,7 @@ def status(file: File, as_json: AsJson = False) -> None:
             "failed": counts.failed,
             "failures": failures,
             "seconds": counts.seconds,
+            "elapsed": elapsed,
             "estimate": {"n": kept[-1][0], **kept[-1][2]} if kept else None,
         }
         typer.echo(json.dumps(record))
@@ -98,13 +114,17 @@ def status(file: File, as_json: AsJson = False) -> None:
     lines = [
         f"{_plain(study.name)}: {counts.done}{goal} evaluations done, {counts.failed} failed"
         + "".join(f", {count} by {kind}" for kind, count in failures.items()),
-        f"{study.store}, {counts.seconds:.4g} s of evaluations"
-        + (f", {counts.seconds / counts.done:.3g} s each" if counts.done else ""),
+        f"  stored in {study.store}",
     ]
+    if counts.done:
+        each = duration(counts.seconds / counts.done)
+        lines.append(f"  evaluations took {duration(counts.seconds)}, {each} each")
+        lines.append(f"  by the clock {duration(elapsed)}")
     if kept:
         n, _, record = kept[-1]
-        lines.append(f"last estimate, from {n} points: {_numbers(record['mean'])} +- ")
-        lines[-1] += _numbers(record["std"])
+        lines.append(f"  last estimate, from {n} points:")
+        names = map(_plain, study.outputs)
+        lines += [f"    {a} = {b}" for a, b in zip(names, _answers(record), strict=True)]
     typer.echo("\n".join(lines))
 
 
@@ -130,7 +150,7 @@ def report(
         content = study.report(*paths, progress=progress)
     if content["refused"]:
         typer.echo(f"steinquad: the report has no answer: {content['refused']}", err=True)
-    typer.echo(f"Wrote {' and '.join(map(str, paths))}.")
+    typer.echo(_wrote(paths))
 
 
 def export(
@@ -163,8 +183,12 @@ def _load(file: Path) -> "Study":
     return Study.load(file)
 
 
-def _show(study: "Study", answer: "Estimate", as_json: bool) -> None:
-    """The answer, and the distributions where the file asks for them."""
+def _wrote(paths: Iterable[Path]) -> str:
+    return f"Wrote {' and '.join(map(str, paths))}."
+
+
+def _show(study: "Study", answer: "Estimate", as_json: bool) -> "dict[str, tuple[Statistic, ...]]":
+    """The answer, and the distributions where the file asks for them, which it returns."""
     found: dict[str, tuple[Statistic, ...]] = {}
     if isinstance(study.outputs, Mapping):
         with progress_bar(enabled=not as_json) as progress:
@@ -175,11 +199,12 @@ def _show(study: "Study", answer: "Estimate", as_json: bool) -> None:
             rows = {name: [row.to_dict() for row in rows] for name, rows in found.items()}
             record["distribution"] = rows
         typer.echo(json.dumps(record))
-        return
+        return found
     typer.echo(answer.describe([_plain(name) for name in study.outputs]))
     for name, rows in found.items():
         for row in rows:
             typer.echo(f"  {row.describe(_plain(name))}")
+    return found
 
 
 @contextmanager
@@ -202,8 +227,7 @@ def _run_bar(study: "Study", *, enabled: bool) -> Iterator[Callable[["Snapshot"]
         def watch(now: "Snapshot") -> None:
             note = f"{now.failed} failed" if now.failed else ""
             if now.estimate is not None:
-                answer = f"{_numbers(now.estimate['mean'])} +- {_numbers(now.estimate['std'])}"
-                note = f"{note} {answer}".strip()
+                note = f"{note} {', '.join(_answers(now.estimate))}".strip()
             bar.update(task, completed=now.done + now.failed, total=now.goal, note=note)
 
         yield watch
@@ -231,9 +255,10 @@ def _write_json(target: Path, columns: list[str], rows: Iterator[list[Any]]) -> 
     return count
 
 
-def _numbers(values: Any) -> str:
-    listed = values if isinstance(values, list) else [values]
-    return ", ".join(f"{value:.4g}" for value in listed)
+def _answers(record: Mapping[str, Any]) -> list[str]:
+    """Mean and std of each output of an estimate, as `Estimate.to_dict` gives it."""
+    means, stds = (v if isinstance(v, list) else [v] for v in (record["mean"], record["std"]))
+    return [f"{mean:.4g} +- {std:.2g}" for mean, std in zip(means, stds, strict=True)]
 
 
 def _plain(text: str) -> str:

@@ -12,6 +12,7 @@ import scipy.linalg
 import scipy.special
 
 from steinquad._types import Array, as_points
+from steinquad.measures import mixture
 from steinquad.measures._invert import invert_cdf
 from steinquad.measures.affine import Affine
 from steinquad.measures.base import Measure
@@ -269,15 +270,17 @@ def factors(measure: Measure) -> Factors | None:
         return _product([factors(block) for block in measure.blocks.values()])
     if isinstance(measure, Truncated):
         return _truncated(factors(measure.base), measure.support)
+    if isinstance(measure, mixture.Mixture):
+        return _mixed([factors(each) for each in measure.components], measure.weights)
     home = type(measure).__module__  # importing numpyro or scipy.stats here would take a second
-    mixture: Mixture | None = None
+    found: Mixture | None = None
     if home == "steinquad.measures.numpyro":
-        mixture = _from_numpyro(measure)
+        found = _from_numpyro(measure)
     elif home == "steinquad.measures.scipy":
-        mixture = _from_scipy(measure)
+        found = _from_scipy(measure)
     elif measure.dim == 1 and {"cdf", "log_density"} <= measure.provides:
-        mixture = [(1.0, (_scalar(measure),))]
-    return None if mixture is None else _assembled(mixture)
+        found = [(1.0, (_scalar(measure),))]
+    return None if found is None else _assembled(found)
 
 
 def _product(parts: Sequence[Factors | None]) -> Factors | None:
@@ -307,9 +310,22 @@ def _truncated(base: Factors | None, support: Support) -> Factors | None:
     return Factors(base.affine, weights[kept], tuple((cut[k][0],) for k in kept))
 
 
-def _assembled(mixture: Mixture) -> Factors | None:
+def _mixed(parts: Sequence[Factors | None], weights: Array) -> Factors | None:
+    """All components of scalar parts together."""
+    found: Mixture = []
+    for part, weight in zip(parts, weights, strict=True):
+        if part is None or part.affine.matrix != 1 or part.affine.shift != 0:
+            return None
+        found += [
+            (float(weight * w), laws)
+            for w, laws in zip(part.weights, part.components, strict=True)
+        ]
+    return _assembled(found)
+
+
+def _assembled(found: Mixture) -> Factors | None:
     """One set of coordinates for all: the user's, or whitened by a shared covariance."""
-    kept = [(weight, part) for weight, part in mixture if weight > 0]
+    kept = [(weight, part) for weight, part in found if weight > 0]
     if not kept or len(kept) > MOST_COMPONENTS:
         return None
     weights = np.array([weight for weight, _ in kept])

@@ -3,7 +3,7 @@
 import json
 import math
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
@@ -23,6 +23,7 @@ from steinquad.report.sensitivity import (
 from steinquad.standard_error import standard_error
 from steinquad.studies.answer import Gathered, gather, independent
 from steinquad.studies.study import Study
+from steinquad.summaries.statistic import Statistic
 
 __all__ = ["CITE", "collect"]
 
@@ -37,16 +38,27 @@ CITE = {
 }
 
 
-def collect(study: Study, *, progress: Progress | None = None) -> dict[str, Any]:
+def collect(
+    study: Study,
+    estimate: Estimate | None = None,
+    distribution: Mapping[str, Sequence[Statistic]] | None = None,
+    *,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
     """Everything that a report tells of a study, ready for JSON; numbers have all their digits."""
     store = study.evaluations
     counts = store.counts()  # first: complains of a store that is not there
     data = gather(store, None, study.measure.dim, len(study.outputs), study.points)
-    estimate, refused = None, None
-    try:
-        estimate = study.estimate(n=data.n, progress=progress)
-    except InputError as error:
-        refused = str(error)
+    refused = None
+    if estimate is None or estimate.stats["evaluations"] != data.n:
+        estimate, distribution = None, None
+        try:
+            estimate = study.estimate(n=data.n, progress=progress)
+        except InputError as error:
+            refused = str(error)
+    if estimate is not None and distribution is None:
+        asked = isinstance(study.outputs, Mapping)  # a model is worth its time only then
+        distribution = study.distribution(estimate, model=asked, progress=progress)
     inputs = [
         {"name": name, "unit": study.units.get(name, ""), "middle90": _middle(data.x[:, i])}
         for i, name in enumerate(study.measure.names)
@@ -77,11 +89,17 @@ def collect(study: Study, *, progress: Progress | None = None) -> dict[str, Any]
         "cite": {key: text.format(version("steinquad")) for key, text in CITE.items()},
     }
     if estimate is not None:
-        content |= _answer(study, estimate, data)
+        assert distribution is not None
+        content |= _answer(study, estimate, data, distribution)
     return _without_nan(content)
 
 
-def _answer(study: Study, estimate: Estimate, data: Gathered) -> dict[str, Any]:
+def _answer(
+    study: Study,
+    estimate: Estimate,
+    data: Gathered,
+    distribution: Mapping[str, Sequence[Statistic]],
+) -> dict[str, Any]:
     reason = no_sensitivity(estimate, study.measure)
     found = None
     if reason is None:
@@ -100,6 +118,7 @@ def _answer(study: Study, estimate: Estimate, data: Gathered) -> dict[str, Any]:
                 "std": float(np.atleast_1d(estimate.std)[j]),
                 "interval95": [float(low[j]), float(high[j])],
                 "spread": float(drawn[:, j].std(ddof=1)),
+                "distribution": [each.to_dict() for each in distribution[name]],
                 "convergence": [_look(n, each, j) for n, each in kept],
                 "average": _averages(data, j, iid=study.points != "sobol"),
                 "check": _check(estimate, j, drawn[:, j]),
@@ -115,6 +134,7 @@ def _answer(study: Study, estimate: Estimate, data: Gathered) -> dict[str, Any]:
             "message": estimate.status.message,
             "target_reached": None if study.until is None else study.budget.reached(record),
             "folds": None if estimate.check is None else estimate.check.folds,
+            "candidates": record.get("candidates", []),
         },
         "outputs": outputs,
         "sensitivity": {"reason": reason, "draws": DRAWS, "curve_draws": CURVE_DRAWS},
@@ -236,7 +256,15 @@ def _evaluations(study: Study, done: int, failed: int, data: Gathered) -> dict[s
 
 def _timing(study: Study, seconds: float) -> dict[str, Any]:
     median, longest = study.evaluations.median_and_longest() or (None, None)
-    return {"seconds": seconds, "median": median, "longest": longest}
+    sessions = study.evaluations.sessions()
+    return {
+        "seconds": seconds,
+        "median": median,
+        "longest": longest,
+        "elapsed": sessions.seconds,
+        "sessions": sessions.count,
+        "began": sessions.began,
+    }
 
 
 def _middle(column: Array) -> list[float] | None:

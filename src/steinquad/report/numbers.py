@@ -2,7 +2,7 @@
 
 import math
 
-__all__ = ["interval", "percent", "rounded", "short", "with_std"]
+__all__ = ["duration", "interval", "percent", "rounded", "short", "with_std"]
 
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 LEAST, MOST = -3, 5  # powers of ten that are written out
@@ -74,6 +74,18 @@ def percent(share: float) -> str:
     if 0.9 < share < 1.0:
         return f"{100 * share:.{1 if share < 0.99 else 2}f} %"
     return f"{100 * share:.{3 if share >= 1 else 2}g} %"
+
+
+def duration(seconds: float) -> str:
+    """A time in the unit that fits it.
+
+    >>> duration(0.00012), duration(75.0), duration(7500.0)
+    ('0.12 ms', '75 s', '2.08 h')
+    """
+    for size, unit in ((86400.0, "d"), (3600.0, "h"), (60.0, "min")):
+        if seconds >= 2 * size:
+            return short(seconds / size, 3, unit)
+    return short(seconds, 3, "s") if seconds >= 0.1 else short(1e3 * seconds, 3, "ms")
 
 
 def _scale(mean: float, std: float) -> tuple[int, int | None]:

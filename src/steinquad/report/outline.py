@@ -15,7 +15,7 @@ from steinquad.report.blocks import (
     Text,
 )
 from steinquad.report.figures import convergence, main_effect, predictions, shrinking
-from steinquad.report.numbers import interval, percent, rounded, short, with_std
+from steinquad.report.numbers import duration, interval, percent, rounded, short, with_std
 from steinquad.report.sensitivity import INNER
 
 __all__ = ["outline"]
@@ -51,12 +51,17 @@ def outline(content: dict[str, Any]) -> Iterator[Block]:
             yield _answer(output)
         for output in content["outputs"]:
             title = output["name"]
+            yield Heading(2, f"{title}: how it varies")
+            yield from _distribution(output)
             yield Heading(2, f"{title}: convergence")
             yield from _convergence(output)
             yield Heading(2, f"{title}: held-out check")
             yield from _check(output, answer)
             yield Heading(2, f"{title}: which inputs matter")
             yield from _effects(output, content)
+        if answer["candidates"]:
+            yield Heading(2, "Methods that were considered")
+            yield from _candidates(answer["candidates"])
     yield Heading(2, "Inputs")
     yield _inputs(content["inputs"])
     yield Heading(2, "Failures")
@@ -95,6 +100,58 @@ def _answer(output: dict[str, Any]) -> Answer:
         with_std(mean, std, unit),
         f"95 % interval: {interval(low, high, mean, std, unit)}",
         more,
+    )
+
+
+def _distribution(output: dict[str, Any]) -> Iterator[Block]:
+    rows = tuple(_statistic(each, output["unit"]) for each in output["distribution"])
+    yield Table(("of one run", "value", "95 % interval", "from"), rows)
+    words = "From the simulated values alone, or with the model where that makes an interval "
+    words += "shorter by a fifth or more."
+    helped = any(each["uses_model"] for each in output["distribution"])
+    yield Text(words if helped else "From the simulated values alone.")
+    if any(None in (each["low"], each["high"]) for each in output["distribution"]):
+        yield Text("An end that is not given would take more runs.")
+
+
+def _statistic(found: dict[str, Any], unit: str) -> Row:
+    """A row with as many digits as the interval is worth."""
+    kind, at = found["kind"], _number(found["at"])
+    labels = {
+        "std": "standard deviation",
+        "quantile": f"{short(100 * at, 6)} % quantile",
+        "above": f"chance of more than {short(at, 6, unit)}",
+        "below": f"chance of less than {short(at, 6, unit)}",
+    }
+    unit = unit if kind in ("std", "quantile") else ""
+    value, ends = _number(found["value"]), (found["low"], found["high"])
+    half = max((abs(end - value) for end in ends if end is not None), default=0.0)
+    if None in ends:
+        low, high = ("…" if end is None else rounded(end, value, half, unit) for end in ends)
+        between = f"{low} to {high}"
+    else:
+        between = interval(*ends, value, half, unit)
+    return (
+        labels[kind],
+        rounded(value, value, half, unit),
+        between,
+        "model" if found["uses_model"] else "runs",
+    )
+
+
+def _candidates(candidates: list[dict[str, Any]]) -> Iterator[Block]:
+    rows = tuple(
+        (
+            each["method"],
+            "–" if each["held_out_rms"] is None else percent(each["held_out_rms"]),
+            "chosen" if each["chosen"] else each["note"],
+        )
+        for each in candidates
+    )
+    yield Table(("method", "held-out error", "what became of it"), rows)
+    yield Text(
+        "Held-out error: how far predictions are off at runs that a fit has not seen (root mean "
+        "square), as a share of the spread of the output; of several outputs the geometric mean."
     )
 
 
@@ -277,8 +334,13 @@ def _timing(content: dict[str, Any]) -> Iterator[Block]:
         return
     yield Text(
         f"{done} evaluations are done. All together, failed ones included, took "
-        f"{_duration(timing['seconds'])} of simulator time; the median is "
-        f"{_duration(timing['median'])}, the longest {_duration(timing['longest'])}."
+        f"{duration(timing['seconds'])} of simulator time; the median is "
+        f"{duration(timing['median'])}, the longest {duration(timing['longest'])}."
+    )
+    times = "once" if timing["sessions"] == 1 else f"{timing['sessions']} times"
+    yield Text(
+        f"By the clock: {duration(timing['elapsed'])} from start to last evaluation, with the "
+        f"estimates in between. The study was run {times}, first at {timing['began']}."
     )
 
 
@@ -295,13 +357,6 @@ def _index(value: float, std: float) -> str:
     """An index with its standard error; three decimals are enough for a share."""
     decimals = 2 if std >= 0.01 else 3
     return f"{round(value, decimals) + 0.0:.{decimals}f} ± {max(std, 0.001):.{decimals}f}"
-
-
-def _duration(seconds: float) -> str:
-    for size, unit in ((86400.0, "d"), (3600.0, "h"), (60.0, "min")):
-        if seconds >= 2 * size:
-            return short(seconds / size, 3, unit)
-    return short(seconds, 3, "s") if seconds >= 0.1 else short(1e3 * seconds, 3, "ms")
 
 
 def _number(value: float | None) -> float:

@@ -2,19 +2,21 @@
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from steinquad._types import Progress
 from steinquad.errors import InputError
+from steinquad.estimate import Estimate
 from steinquad.report.content import collect
 from steinquad.report.html import to_html
 from steinquad.report.markdown import to_markdown
 from steinquad.report.outline import outline
 from steinquad.studies.study import Study
+from steinquad.summaries.statistic import Statistic
 
-__all__ = ["FORMATS", "write_report"]
+__all__ = ["FORMATS", "check_targets", "write_report"]
 
 FORMATS: dict[str, Callable[[dict[str, Any]], str]] = {
     ".html": lambda content: to_html(content["study"]["name"], outline(content)),
@@ -24,18 +26,23 @@ FORMATS: dict[str, Callable[[dict[str, Any]], str]] = {
 
 
 def write_report(
-    study: Study, paths: Sequence[Path], *, progress: Progress | None = None
+    study: Study,
+    paths: Sequence[Path],
+    estimate: Estimate | None = None,
+    distribution: Mapping[str, Sequence[Statistic]] | None = None,
+    *,
+    progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Estimate once, and write every file in the format of its ending; returns the content."""
-    _check_targets(paths)
-    content = collect(study, progress=progress)
+    check_targets(paths)
+    content = collect(study, estimate, distribution, progress=progress)
     for path in paths:
         _replace(path, FORMATS[path.suffix.lower()](content))
     return content
 
 
-def _check_targets(paths: Sequence[Path]) -> None:
-    """Complain before the work of an estimate."""
+def check_targets(paths: Sequence[Path]) -> None:
+    """Complain of files that cannot be written, before the work of an estimate."""
     for path in paths:
         if path.suffix.lower() not in FORMATS or not path.parent.is_dir():
             endings = ", ".join(FORMATS)

@@ -13,6 +13,7 @@ import math
 import numbers
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -24,12 +25,29 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Call", "Outcome", "evaluate", "evaluate_each", "kill_commands", "load"]
+__all__ = [
+    "Call",
+    "Outcome",
+    "evaluate",
+    "evaluate_each",
+    "kill_commands",
+    "limit_memory",
+    "load",
+]
 
 LONGEST_ERROR = 2_000  # characters that are kept of an error
 LARGEST_ANSWER = 10_000_000  # bytes that a command may answer with
 PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")
 RESERVED = ("input", "output", "number")  # placeholders that are no inputs
+# A limit is set by a program in between: code between fork and exec is not safe among threads.
+LIMITED = """
+import os, resource, sys
+resource.setrlimit(resource.RLIMIT_DATA, (int(sys.argv[1]),) * 2)
+try:
+    os.execvp(sys.argv[2], sys.argv[2:])
+except OSError as error:
+    sys.exit(f"{type(error).__name__}: {error.strerror}: {sys.argv[2]}")
+"""
 
 _commands: set[int] = set()  # process groups that are running
 
@@ -44,13 +62,14 @@ class Call:
         function: `module:name` or `file.py:name`; empty for a command, or for a function that
             travels as an object.
         style: `keywords` for f(a=.., b=..), `dict` for f({"a": .., "b": ..}), `batch` for f(x)
-            with an array x of shape (n, d).
+            with an array x of shape (n, d), or for a command that is given a list of points.
         command: arguments with placeholders {name}, {input}, {output}, {number}; no shell.
         input: what the command reads, in the file {input} or from its standard input: `json`,
             `csv`, or `none`.
         output: what the command writes, to the file {output} or its standard output: `json` or
             `csv`.
         time_limit: seconds for a call; of a function it is kept by whoever owns the process.
+        memory: bytes that a process may have; likewise.
         directory: where modules, files and commands are looked for.
     """
 
@@ -62,7 +81,13 @@ class Call:
     input: str = "none"
     output: str = "json"
     time_limit: float | None = None
+    memory: int | None = None
     directory: str = "."
+
+    @property
+    def limits(self) -> str:
+        """What to add to the news of an end that the limit of memory may be the reason of."""
+        return "" if self.memory is None else f"; its memory is limited to {_size(self.memory)}"
 
     def to_json(self) -> str:
         """One line."""
@@ -78,8 +103,8 @@ class Call:
 class Outcome:
     """What became of one point: its outputs, or the kind of failure and an error text.
 
-    The kinds are `exception`, `answer` (of a wrong shape or type, or not finite), `time-out` and
-    `killed`.
+    The kinds are `exception`, `memory`, `answer` (of a wrong shape or type, or not finite),
+    `time-out` and `killed`.
     """
 
     outputs: tuple[float, ...] | None
@@ -114,13 +139,15 @@ def evaluate(
     rows: Sequence[tuple[float, ...] | None] = [None] * len(points)
     try:
         if call.command:
-            rows = [_run(call, points[0], numbers[0])]
+            rows = _run(call, points, numbers[0])
         else:
             rows = _apply(call, points, function or load(call))
     except subprocess.TimeoutExpired:
         failure, error = "time-out", f"no answer within {call.time_limit:g} s"
     except _AnswerError as wrong:
         failure, error = "answer", str(wrong)
+    except MemoryError as raised:
+        failure, error = "memory", _describe(raised) + call.limits
     except (Exception, SystemExit) as raised:
         failure, error = "exception", _describe(raised)
     seconds = (time.perf_counter() - begin) / len(points)
@@ -169,6 +196,14 @@ def find(reference: str, directory: str = ".") -> Any:
 
 
 _loaded: dict[tuple[str, str], Any] = {}
+
+
+def limit_memory(limit: int) -> None:
+    """Let this process, and each that it starts, have so many bytes of data and no more.
+
+    Not the address space: libraries and threads reserve much of that and never touch it.
+    """
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
 
 
 def kill_commands() -> None:
@@ -240,18 +275,22 @@ def _number(value: Any, name: str) -> float:
     return float(value)
 
 
-def _run(call: Call, point: Sequence[float], number: int) -> tuple[float, ...]:
-    """Run the command on one point, in a process group of its own."""
-    named = dict(zip(call.names, point, strict=True))
+def _run(
+    call: Call, points: Sequence[Sequence[float]], number: int
+) -> Sequence[tuple[float, ...]]:
+    """Run the command once, in a process group of its own."""
+    named = [dict(zip(call.names, point, strict=True)) for point in points]
     with tempfile.TemporaryDirectory(prefix="steinquad-") as scratch:
         files = {key: Path(scratch, key) for key in ("input", "output", "stdout", "stderr")}
         files["input"].write_text(_input_text(call, named))
-        values = {name: repr(value) for name, value in named.items()} | {
+        values = {name: repr(value) for name, value in named[0].items()} | {
             "input": str(files["input"]),
             "output": str(files["output"]),
             "number": str(number),
         }
         arguments = [_filled(argument, values) for argument in call.command]
+        if call.memory is not None:
+            arguments = [sys.executable, "-IS", "-c", LIMITED, str(call.memory), *arguments]
         with (
             files["input"].open("rb") as stdin,
             files["stdout"].open("wb") as stdout,
@@ -275,9 +314,10 @@ def _run(call: Call, point: Sequence[float], number: int) -> tuple[float, ...]:
             _commands.discard(process.pid)
         if code != 0:
             said = files["stderr"].read_bytes()[-LONGEST_ERROR // 2 :].decode(errors="replace")
-            raise RuntimeError(f"the command ended with exit code {code}: {said.strip()}")
+            how = f"exit code {code}{call.limits}"
+            raise RuntimeError(f"the command ended with {how}: {said.strip()}")
         own_file = any("{output}" in argument for argument in call.command)
-        return _parsed(files["output" if own_file else "stdout"], call)
+        return _parsed(files["output" if own_file else "stdout"], call, len(points))
 
 
 def _filled(argument: str, values: Mapping[str, str]) -> str:
@@ -287,35 +327,44 @@ def _filled(argument: str, values: Mapping[str, str]) -> str:
     return PLACEHOLDER.sub(value, argument)
 
 
-def _input_text(call: Call, named: Mapping[str, float]) -> str:
+def _input_text(call: Call, named: Sequence[Mapping[str, float]]) -> str:
     if call.input == "json":
-        return json.dumps(named)
+        return json.dumps(named if call.style == "batch" else named[0])
     text = io.StringIO()
     if call.input == "csv":
-        csv.writer(text).writerows([named.keys(), map(repr, named.values())])
+        rows = (map(repr, each.values()) for each in named)
+        csv.writer(text).writerows([call.names, *rows])
     return text.getvalue()
 
 
-def _parsed(file: Path, call: Call) -> tuple[float, ...]:
+def _parsed(file: Path, call: Call, count: int) -> Sequence[tuple[float, ...]]:
     if not file.exists():
         raise _AnswerError("the command wrote no {output} file")
     if file.stat().st_size > LARGEST_ANSWER:
         raise _AnswerError(f"the command answered with {file.stat().st_size} bytes")
     text = file.read_bytes().decode(errors="replace")
     try:
-        if call.output == "json":
-            return _row(json.loads(text), call.outputs)
-        rows = list(csv.DictReader(io.StringIO(text)))
-        if len(rows) != 1:
-            raise _AnswerError(
-                f"the command wrote {len(rows)} rows of CSV below its header, not one"
-            )
-        row = {key: value for key, value in rows[0].items() if key in call.outputs}
-        return _row({key: float(value) for key, value in row.items()}, call.outputs)
+        if call.output == "csv":
+            answers = [_numbers(row, call) for row in csv.DictReader(io.StringIO(text))]
+        elif call.style == "batch":
+            answers = json.loads(text)
+        else:
+            answers = [json.loads(text)]
     except (ValueError, TypeError, RecursionError):
         raise _AnswerError(
             f"the command answered {_short(text)}, not {call.output.upper()}"
         ) from None
+    if not isinstance(answers, list) or len(answers) != count:
+        got = f"{len(answers)} answers" if isinstance(answers, list) else _short(answers)
+        raise _AnswerError(
+            f"the command wrote {got} for {count} points; write a list, or a row each"
+        )
+    return [_row(answer, call.outputs) for answer in answers]
+
+
+def _numbers(row: Mapping[str, str], call: Call) -> dict[str, float]:
+    """The outputs in a row of CSV."""
+    return {key: float(value) for key, value in row.items() if key in call.outputs}
 
 
 def _describe(error: BaseException) -> str:
@@ -327,6 +376,12 @@ def _describe(error: BaseException) -> str:
     if last is not None:
         place = f" ({Path(last.tb_frame.f_code.co_filename).name}, line {last.tb_lineno})"
     return f"{type(error).__name__}: {error}{place}"
+
+
+def _size(count: int) -> str:
+    """So many bytes, for people."""
+    power = min(max(count.bit_length() - 1, 0) // 10, 4)
+    return f"{count / 1024**power:.4g} {('bytes', 'KiB', 'MiB', 'GiB', 'TiB')[power]}"
 
 
 def _short(value: Any) -> str:

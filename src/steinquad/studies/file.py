@@ -15,7 +15,7 @@ from steinquad.measures.product import Product
 from steinquad.studies._toml import Table, read
 from steinquad.studies.budget import TARGETS
 from steinquad.studies.integrand import FORMATS, STYLES, Command
-from steinquad.studies.laws import joint_law, law_of
+from steinquad.studies.laws import is_plain_normal, joint_law, law_of
 from steinquad.studies.points import KINDS
 from steinquad.studies.study import PLACES, Study
 from steinquad.summaries.wanted import Wanted
@@ -35,8 +35,8 @@ TOP = (
     *("units", "integrand", "inputs", "correlated", "budget", "run"),
 )
 WISHES = ("quantiles", "above", "below")
-FUNCTION = ("function", "style", "batch", "time_limit", "retries", "version")
-COMMAND = ("command", "input", "output", "time_limit", "retries", "version")
+COMMON = ("style", "batch", "time_limit", "memory", "retries", "version")
+FUNCTION, COMMAND = ("function", *COMMON), ("command", "input", "output", *COMMON)
 
 
 def load(path: Path) -> Study:
@@ -105,11 +105,6 @@ def _integrand(table: Table) -> dict[str, Any]:
     settings: dict[str, Any] = {}
     if table.has("function"):
         settings["integrand"] = table.text("function", "module:function or file.py:function")
-        settings["style"] = table.choice("style", STYLES, "keywords")
-        if settings["style"] == "batch":
-            settings["batch"] = table.count("batch", 1, 64)
-        elif table.has("batch"):
-            raise table.error("batch", 'is of no use; set style = "batch" too')
         known = FUNCTION
     else:
         settings["integrand"] = Command(
@@ -118,8 +113,14 @@ def _integrand(table: Table) -> dict[str, Any]:
             table.choice("output", FORMATS, "json"),
         )
         known = COMMAND
+    settings["style"] = table.choice("style", STYLES, "keywords")
+    if settings["style"] == "batch":
+        settings["batch"] = table.count("batch", 1, 64)
+    elif table.has("batch"):
+        raise table.error("batch", 'is of no use; set style = "batch" too')
     limit = "seconds above 0"
     settings["time_limit"] = table.number("time_limit", limit, None, where=lambda v: v > 0)
+    settings["memory"] = table.text("memory", "a text such as '2 GiB'", None)
     settings["retries"] = table.count("retries", 0, 1)
     settings["version"] = table.text("version", "a text", None)
     table.finish(known)
@@ -133,7 +134,7 @@ def _inputs(table: Table, top: Table, directory: Path) -> tuple[Product, dict[st
     normals: dict[str, tuple[float, float]] = {}
     for name in tuple(table.values):
         own = table.table(name, "a table with a distribution")
-        if own.values.get("distribution") == "normal" and not {"low", "high"} & set(own.values):
+        if is_plain_normal(own):
             normals[name] = (own.values.get("mean", 0.0), own.values.get("std", 1.0))
         if own.has("unit"):
             units[name] = own.text("unit", "a text")
@@ -173,7 +174,6 @@ def _budget(table: Table) -> dict[str, Any]:
 def _placed(error: InputError, integrand: Table, top: Table) -> InputError:
     """A complaint of `Study` with the line of the key that it begins with."""
     word, _, rest = str(error).rstrip(".").partition(" ")
-    keys = {"integrand": "function", "time_limit": "time_limit", "command": "command"}
-    if word in keys:
-        return integrand.error(keys[word], rest)
+    if word in ("integrand", *COMMON, "command"):
+        return integrand.error("function" if word == "integrand" else word, rest)
     return top.error(word if word in TOP else None, rest if word in TOP else f"{word} {rest}")

@@ -2,6 +2,7 @@
 
 import hashlib
 import importlib.util
+import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,11 +16,20 @@ __all__ = ["FORMATS", "STYLES", "Command", "build_call", "version_of"]
 
 STYLES = ("keywords", "dict", "batch")
 FORMATS = ("json", "csv")
+SIZES = {"kB": 1000, "MB": 1000**2, "GB": 1000**3, "TB": 1000**4} | {
+    "KiB": 1024,
+    "MiB": 1024**2,
+    "GiB": 1024**3,
+    "TiB": 1024**4,
+}
 
 
 @dataclass(frozen=True)
 class Command:
-    """A program that is run for every point; a shell is never involved.
+    """A program that is run for every point, or for several; a shell is never involved.
+
+    With `style="batch"` of the study, input and answer are lists of what they are for one point,
+    or have a row for each, in the same order; the arguments then name no inputs.
 
     Args:
         arguments: the program and its arguments. In each, `{name}` is replaced by the value of
@@ -43,24 +53,22 @@ def build_call(
     *,
     style: str,
     time_limit: float | None,
+    memory: str | None,
     directory: Path,
 ) -> tuple[Call, Callable[..., Any] | None]:
     """How to call, and the function itself where it was given as an object."""
-    place = str(directory.resolve())
-    if isinstance(integrand, Command):
-        arguments = _checked(integrand, names)
-        call = Call(
-            names,
-            outputs,
-            command=arguments,
-            input=integrand.input,
-            output=integrand.output,
-            time_limit=time_limit,
-            directory=place,
-        )
-        return call, None
     if style not in STYLES:
         raise InputError(f"style is {style!r}; choose one of {', '.join(STYLES)}.")
+    common = {
+        "style": style,
+        "time_limit": time_limit,
+        "memory": None if memory is None else _bytes(memory),
+        "directory": str(directory.resolve()),
+    }
+    if isinstance(integrand, Command):
+        arguments = _checked(integrand, names, style)
+        read, write = integrand.input, integrand.output
+        return Call(names, outputs, command=arguments, input=read, output=write, **common), None
     if isinstance(integrand, str):
         where, colon, name = integrand.rpartition(":")
         if not (where and colon and all(part.isidentifier() for part in name.split("."))):
@@ -75,8 +83,7 @@ def build_call(
             f"integrand is a {type(integrand).__name__}; pass a function, 'module:function', or "
             "sq.Command([...])."
         )
-    call = Call(names, outputs, reference, style, time_limit=time_limit, directory=place)
-    return call, function
+    return Call(names, outputs, reference, **common), function
 
 
 def version_of(call: Call) -> str:
@@ -126,7 +133,21 @@ def _reference(function: Callable[..., Any]) -> str:
     return "" if file is None else f"{Path(file).resolve()}:{name}"
 
 
-def _checked(command: Command, names: Sequence[str]) -> tuple[str, ...]:
+def _bytes(size: Any) -> int:
+    """How many bytes a text such as "2 GiB" says."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?) *([A-Za-z]+)", size) if isinstance(size, str) else None
+    if found is None or found[2] not in SIZES or not 0 < float(found[1]) < 1e6:
+        raise InputError(
+            f"memory is {size!r}; give a text such as '2 GiB', in one of {', '.join(SIZES)}."
+        )
+    if sys.platform != "linux":
+        raise InputError(f"memory is {size!r}, but only Linux keeps such a limit; leave it out.")
+    return int(float(found[1]) * SIZES[found[2]])
+
+
+def _checked(command: Command, names: Sequence[str], style: str) -> tuple[str, ...]:
+    if style == "dict":
+        raise InputError("style is 'dict', which is for functions; leave it out, or say 'batch'.")
     arguments = command.arguments
     listed = isinstance(arguments, list | tuple) and len(arguments) > 0
     if not listed or not all(isinstance(a, str) and "\x00" not in a for a in arguments):
@@ -140,14 +161,17 @@ def _checked(command: Command, names: Sequence[str]) -> tuple[str, ...]:
     for name in names:
         if name in RESERVED:
             raise InputError(f"inputs has {name!r}, which means something else in a command.")
+    known = ("input", "output") if style == "batch" else (*names, *RESERVED)
     for argument in arguments:
         for match in PLACEHOLDER.finditer(argument):
-            if match[1] is not None and match[1] not in (*names, *RESERVED):
-                known = ", ".join((*names, *RESERVED))
+            if match[1] is not None and match[1] not in known:
+                which = " of a batch" if style == "batch" else ""
                 raise InputError(
-                    f"command has the placeholder {{{match[1]}}}; known are {known}, and {{{{ "
-                    "for a brace."
+                    f"command{which} has the placeholder {{{match[1]}}}; known are "
+                    f"{', '.join(known)}, and {{{{ for a brace."
                 )
+    if style == "batch" and command.input == "none":
+        raise InputError("command of a batch has input 'none'; say json or csv.")
     if command.input == "none" and any("{input}" in argument for argument in arguments):
         raise InputError("command has {input} but input is 'none'; say json or csv.")
     return tuple(arguments)

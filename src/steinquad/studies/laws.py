@@ -12,21 +12,28 @@ from steinquad.errors import InputError
 from steinquad.measures.base import Measure
 from steinquad.measures.convert import as_measure
 from steinquad.measures.empirical import Empirical
+from steinquad.measures.mixture import Mixture
 from steinquad.measures.product import Product
 from steinquad.measures.truncated import Truncated
 from steinquad.studies._toml import REQUIRED, Table
 
-__all__ = ["LAWS", "joint_law", "law_of"]
+__all__ = ["LAWS", "is_plain_normal", "joint_law", "law_of"]
 
 POSITIVE = "a number above 0"
 CUTS = ("low", "high")
 
 
-def law_of(table: Table, directory: Path) -> Measure:
-    """The measure that a table with a key `distribution` describes; takes all its keys."""
-    kind = table.choice("distribution", LAWS)
+def law_of(table: Table, directory: Path, also: str = "unit") -> Measure:
+    """The measure that a table with a key `distribution` describes; takes all its keys.
+
+    Args:
+        table: with what is left of an input or of a component of a mixture.
+        directory: where files are looked for.
+        also: a key that was taken before, to be told among those that are known.
+    """
+    kind = table.choice("distribution", LAWS, "normal" if also == "weight" else REQUIRED)
     build, keys = LAWS[kind]
-    known = ("distribution", "unit", *keys)
+    known = ("distribution", also, *keys)
     try:
         law = build(table, directory)
         if keys[-2:] == CUTS and kind not in ("uniform", "beta"):
@@ -37,6 +44,12 @@ def law_of(table: Table, directory: Path) -> Measure:
         if str(error).startswith(str(table.source_path)):
             raise
         raise table.error(None, f"is no distribution: {str(error).rstrip('.')}") from None
+
+
+def is_plain_normal(table: Table) -> bool:
+    """Whether an input, or a component of a mixture, is a normal that is not cut."""
+    kind = table.values.get("distribution", "normal")
+    return kind == "normal" and not set(CUTS) & set(table.values)
 
 
 def joint_law(
@@ -176,27 +189,21 @@ def _triangular(table: Table, directory: Path) -> Any:
 
 
 def _mixture(table: Table, directory: Path) -> Any:
-    """Of normals."""
-    del directory
+    """Of anything; normals are left to numpyro, which has closed forms for them together."""
+    what = "a list of tables with a weight and a distribution each"
+    parts = table.tables("components", what)
+    if len(parts) < 2:
+        raise table.error("components", f"has fewer than two tables; give {what}")
+    normals = [is_plain_normal(part) for part in parts]
+    weights = [_positive(part, "weight") for part in parts]
+    laws: list[Any] = [law_of(part, directory, "weight") for part in parts]
+    if not all(normals):
+        return Mixture(laws, weights)
     import numpyro.distributions as nd
 
-    from steinquad.measures.numpyro import NumpyroMeasure
-
-    parts = table.tables("components", "a list of tables with weight, mean and std")
-    if len(parts) < 2:
-        raise table.error(
-            "components", "has fewer than two tables; give each weight, mean and std"
-        )
-    weights, means, stds = [], [], []
-    for part in parts:
-        weights.append(_positive(part, "weight"))
-        means.append(part.number("mean"))
-        stds.append(_positive(part, "std"))
-        part.finish(("weight", "mean", "std"))
+    means, stds = np.array([(law.dist.mean(), law.dist.std()) for law in laws]).T
     chances = nd.Categorical(probs=np.array(weights) / sum(weights))
-    return NumpyroMeasure(
-        nd.MixtureSameFamily(chances, nd.Normal(np.array(means), np.array(stds)))
-    )
+    return nd.MixtureSameFamily(chances, nd.Normal(means, stds))
 
 
 def _empirical(table: Table, directory: Path) -> Any:

@@ -33,7 +33,8 @@ class Pool:
     """So many worker processes, each with at most one task; see `executors.Executor`.
 
     A call that takes longer than its limit is ended with its worker, and a worker that ends costs
-    its task; another takes its place.
+    its task; another takes its place. So does one that ran out of memory: who knows what it still
+    holds.
     """
 
     def __init__(self, call: Call, workers: int) -> None:
@@ -101,7 +102,10 @@ class Pool:
         outcomes = [Outcome.from_fields(fields) for fields in message["outcomes"]]
         done.append((sender.end(), outcomes))
         self.busy.discard(sender)
-        self.idle.append(sender)
+        if any(outcome.failure == "memory" for outcome in outcomes):
+            sender.kill()
+        else:
+            self.idle.append(sender)
 
     def _look(self, done: Finished) -> None:
         """End calls that took too long, and notice processes that ended without a word."""
@@ -116,13 +120,13 @@ class Pool:
     def _bury(self, dead: "_Worker", done: Finished) -> None:
         dead.kill()
         code = dead.process.returncode
-        how = f"signal {-code}" if code < 0 else f"exit code {code}"
+        how = (f"signal {-code}" if code < 0 else f"exit code {code}") + self.call.limits
         if not dead.ready:
             raise InputError(
-                f"a worker ended with {how} while it loaded the integrand; see that "
+                f"a worker ended while it loaded the integrand, with {how}; see that "
                 f"{self.call.function or 'python'} can be imported."
             )
-        self._lose(dead, "killed", f"the worker ended with {how} during the call", done)
+        self._lose(dead, "killed", f"the worker ended during the call, with {how}", done)
 
     def _lose(self, lost: "_Worker", failure: str, error: str, done: Finished) -> None:
         self.busy.discard(lost)

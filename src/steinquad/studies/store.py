@@ -13,14 +13,15 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from steinquad.errors import InputError
 
-__all__ = ["Choice", "Counts", "Evaluation", "Store"]
+__all__ = ["Choice", "Counts", "Evaluation", "Sessions", "Store"]
 
-APPLICATION, FORMAT = 0x53515354, 1  # "SQST", and the version of the tables below
+APPLICATION, FORMAT = 0x53515354, 2  # "SQST", and the version of the tables below
 SYNC = 5.0  # s of finished evaluations that a power cut may cost; a killed process costs none
 MAGIC = b"SQLite format 3\x00"
 
@@ -38,6 +39,7 @@ CREATE TABLE evaluation (
     version TEXT NOT NULL
 );
 CREATE INDEX by_status ON evaluation (status, seconds);
+CREATE TABLE session (id INTEGER PRIMARY KEY, began TEXT NOT NULL, seconds REAL NOT NULL);
 CREATE TABLE version (name TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE choice (
     number INTEGER PRIMARY KEY,
@@ -86,6 +88,15 @@ class Counts:
     seconds: float
 
 
+@dataclass(frozen=True)
+class Sessions:
+    """The times that a study was run: how many, when first (UTC), how long in all by the clock."""
+
+    count: int
+    began: str | None
+    seconds: float
+
+
 class Store:
     """The file of one study.
 
@@ -98,6 +109,7 @@ class Store:
         self.path, self.about = path, dict(about)
         self._writer: sqlite3.Connection | None = None
         self._synced = 0.0
+        self._began, self._session = 0.0, None
 
     @property
     def exists(self) -> bool:
@@ -115,6 +127,7 @@ class Store:
                 else:
                     self._create()
                 self._writer = self._open_to_write()
+            self._began, self._session = time.monotonic(), None
             yield
         finally:
             if self._writer is not None:
@@ -147,6 +160,7 @@ class Store:
                     "INSERT OR IGNORE INTO version VALUES (?)",
                     {(row.version,) for row in packed if row.status == "done"},
                 )
+                self._keep_time(writer)
             if time.monotonic() - self._synced >= SYNC:
                 writer.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
                 self._synced = time.monotonic()
@@ -160,6 +174,12 @@ class Store:
                 found[status] = (count, seconds)
         (done, spent), (failed, lost) = found["done"], found["failed"]
         return Counts(done, failed, spent + lost)
+
+    def sessions(self) -> Sessions:
+        """When something was evaluated; from the start of each session to its last evaluation."""
+        with self._reading() as reader:
+            query = "SELECT COUNT(*), MIN(began), TOTAL(seconds) FROM session"
+            return Sessions(*reader.execute(query).fetchone())
 
     def failures(self) -> dict[str, int]:
         """How many failed in which way."""
@@ -268,6 +288,18 @@ class Store:
                 yield reader
             finally:
                 reader.close()
+
+    def _keep_time(self, writer: sqlite3.Connection) -> None:
+        """How long this session has lasted; one in which nothing is evaluated leaves no trace."""
+        seconds = time.monotonic() - self._began
+        if self._session is None:
+            start = datetime.now(UTC) - timedelta(seconds=seconds)
+            row = (start.isoformat(timespec="seconds"), seconds)
+            query = "INSERT INTO session (began, seconds) VALUES (?, ?)"
+            self._session = writer.execute(query, row).lastrowid
+        else:
+            row = (seconds, self._session)
+            writer.execute("UPDATE session SET seconds = ? WHERE id = ?", row)
 
     def _require_writer(self) -> sqlite3.Connection:
         if self._writer is None:

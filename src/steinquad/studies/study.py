@@ -75,9 +75,12 @@ class Study:
         seed: of points and method; point i depends on it and on i only, adaptive ones also on
             the outputs of the first 100.
         method: how to estimate, by default `Choose()`.
-        style: how a function is called: `keywords`, `dict` or `batch`, an array (n, d).
+        style: how a function is called: `keywords`, `dict` or `batch`, an array (n, d); of a
+            command `batch` too.
         batch: points in a call of the style `batch`.
         time_limit: seconds for a call; for functions only in the pool.
+        memory: most that a process of the integrand may have, e.g. `"2 GiB"`; for functions only
+            in the pool.
         retries: how often a point that failed is tried again.
         on_failure: `refuse` an estimate if more than 1 % failed, or `ignore` those points.
         where: `pool` of worker processes, `here` in this process, or `dask` (extra `dask`).
@@ -103,6 +106,7 @@ class Study:
     style: Literal["keywords", "dict", "batch"] | str = "keywords"
     batch: int = 64
     time_limit: float | None = None
+    memory: str | None = None
     retries: int = 1
     on_failure: Literal["refuse", "ignore"] | str = "refuse"
     where: Literal["pool", "here", "dask"] | str = "pool"
@@ -126,11 +130,8 @@ class Study:
         if limit is not None and (isinstance(limit, bool | str) or not 0 < limit < np.inf):
             raise InputError(f"time_limit is {limit!r}; give seconds above 0, or None.")
         assert self.budget and self.numbered and self.call  # all are checked as they are made
-        if self.where != "pool" and limit is not None and not self.call.command:
-            raise InputError(
-                f"time_limit is {limit:g} but where is {self.where!r}, where a function cannot be "
-                "ended; leave it out, or use where='pool'."
-            )
+        if self.where != "pool":
+            self._refuse_limits(f"where is {self.where!r}", "use where='pool'")
 
     @classmethod
     def load(cls, path: str | Path) -> "Study":
@@ -239,13 +240,18 @@ class Study:
         )
 
     def distribution(
-        self, estimate: Estimate | None = None, *, progress: Progress | None = None
+        self,
+        estimate: Estimate | None = None,
+        *,
+        model: bool = True,
+        progress: Progress | None = None,
     ) -> dict[str, tuple[Statistic, ...]]:
         """Std, quantiles and chances of every output with 95 % intervals; see `sq.distribution`.
 
         Args:
             estimate: the answer for the mean from `run` or `estimate`, so that it need not be
                 computed again.
+            model: whether a fitted model may help; without, the simulated values speak alone.
             progress: called with (step, total, loss) while a method is trained.
         """
         estimate = self.estimate(progress=progress) if estimate is None else estimate
@@ -253,7 +259,7 @@ class Study:
         found = distributions(
             sample_of(data, self.measure, self.points),
             self.wanted,
-            measure=self.measure,
+            measure=self.measure if model else None,
             method=Choose() if self.method is None else self.method,
             seed=int(self.seed),
             estimate=estimate,
@@ -265,16 +271,26 @@ class Study:
         """How many evaluations are done and failed, and how long they took."""
         return self.evaluations.counts() if self.evaluations.exists else Counts(0, 0, 0.0)
 
-    def report(self, *paths: str | Path, progress: Progress | None = None) -> dict[str, Any]:
+    def report(
+        self,
+        *paths: str | Path,
+        estimate: Estimate | None = None,
+        distribution: Mapping[str, Sequence[Statistic]] | None = None,
+        progress: Progress | None = None,
+    ) -> dict[str, Any]:
         """Estimate, and write what was found; returns what a JSON report holds.
 
         Args:
             paths: files to write, by their ending: .html, .md or .json.
+            estimate: the answer from `run` or `estimate` to everything that is stored, so that it
+                need not be computed again.
+            distribution: what `distribution(estimate)` gave, likewise.
             progress: called with (step, total, loss) while a method is trained.
         """
         from steinquad.report import write_report  # which reads studies
 
-        return write_report(self, [Path(path) for path in paths], progress=progress)
+        known = (estimate, distribution)
+        return write_report(self, [Path(path) for path in paths], *known, progress=progress)
 
     def to_dataframe(self) -> Any:
         """A pandas data frame, a row an evaluation."""
@@ -317,6 +333,7 @@ class Study:
             tuple(self.outputs),
             style=self.style,
             time_limit=self.time_limit,
+            memory=self.memory,
             directory=Path(self.directory),
         )
 
@@ -324,12 +341,20 @@ class Study:
     def _version(self) -> str:
         return version_of(self.call) if self.version is None else self.version
 
+    def _refuse_limits(self, place: str, instead: str) -> None:
+        """Of a function, which only a worker of the pool can be ended with."""
+        for name, value in (("time_limit", self.time_limit), ("memory", self.memory)):
+            if value is not None and not self.call.command:
+                raise InputError(
+                    f"{name} is {value!r} but {place}, where a function cannot be limited; leave "
+                    f"it out, or {instead}."
+                )
+
     def _executor(self, given: AnyExecutor | None) -> Executor:
         call, function = self._integrand
         workers = self.workers or _cores()
         if given is not None:
-            if call.time_limit is not None and not call.command:
-                raise InputError("time_limit of a function needs where='pool'; leave it out.")
+            self._refuse_limits("an executor is given", "leave that out and use where='pool'")
             if not isinstance(given, futures.Executor) and not callable(given):
                 raise InputError(
                     f"executor is a {type(given).__name__}; pass a concurrent.futures.Executor, "

@@ -36,20 +36,24 @@ def serve(evaluation: Any) -> None:
     lines: queue.SimpleQueue[str] = queue.SimpleQueue()
 
     def read() -> None:
-        for line in requests:
-            lines.put(line)
-        evaluation.kill_commands()
-        if os.getpgrp() == os.getpid():
-            os.killpg(0, signal.SIGKILL)  # and what the integrand started
-        os._exit(0)
+        try:
+            for line in requests:
+                lines.put(line)
+        finally:  # also where no memory is left for a line
+            evaluation.kill_commands()
+            if os.getpgrp() == os.getpid():
+                os.killpg(0, signal.SIGKILL)  # and what the integrand started
+            os._exit(0)
 
     threading.Thread(target=read, daemon=True).start()
     call = evaluation.Call.from_json(lines.get())
     if not call.command:
         try:
+            if call.memory is not None:
+                evaluation.limit_memory(call.memory)
             evaluation.load(call)
         except (Exception, SystemExit) as error:
-            say({"unloadable": f"{type(error).__name__}: {error}"})
+            say({"unloadable": f"{type(error).__name__}: {error}{call.limits}"})
             return
     say({"ready": True})
     own = os.getpid()

@@ -1,0 +1,120 @@
+"""A mixture of scalar measures of any kinds."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy.special import logsumexp
+
+from steinquad._types import Array, as_finite, as_points
+from steinquad.errors import InputError
+from steinquad.measures._checks import as_draw_request, as_probabilities
+from steinquad.measures._invert import invert_cdf
+from steinquad.measures.base import Measure
+from steinquad.measures.convert import as_measure
+from steinquad.support import Support
+
+__all__ = ["Mixture"]
+
+NEEDED = frozenset({"log_density", "sample", "cdf", "icdf"})
+SMALLEST_JUMP = 1e-6  # of a component's density at a side, in units of that at its median
+
+
+class Mixture(Measure):
+    """One of several scalar measures, chosen with given weights.
+
+    The density must not jump inside the support: where it does, the score does not know of it and
+    Stein's identity fails. So a component that ends inside must fade to zero there, as a gamma
+    with a shape above 1 does, and a uniform does not.
+
+    Args:
+        components: at least two scalar measures, anything `as_measure` takes.
+        weights: a positive number for each; they are divided by their sum.
+
+    >>> import scipy.stats as st
+    >>> law = Mixture([st.norm(), st.gamma(3.0)], [1.0, 3.0])
+    >>> law.cdf([[0.0]])
+    array([[0.125]])
+    """
+
+    provides = NEEDED
+
+    def __init__(self, components: Sequence[Any], weights: Sequence[float]) -> None:
+        self.components = tuple(as_measure(each) for each in components)
+        if len(self.components) < 2 or any(each.dim != 1 for each in self.components):
+            raise InputError(
+                f"components has {len(self.components)} entries, of dims "
+                f"{[each.dim for each in self.components]}; give at least two scalar measures."
+            )
+        for i, each in enumerate(self.components):
+            lacking = sorted(NEEDED - each.provides)
+            if lacking:
+                raise InputError(f"components[{i}] has no {lacking[0]}; give one that has.")
+        given = as_finite("weights", weights, ndim=(1,))
+        if len(given) != len(self.components) or (given <= 0).any():
+            raise InputError(f"weights is {weights!r}; give a positive number for each component.")
+        self.weights = given / given.sum()
+        low = min(float(each.support.low[0]) for each in self.components)
+        high = max(float(each.support.high[0]) for each in self.components)
+        self.support, self.names = Support.box(low, high, 1), ("x0",)
+        for i, each in enumerate(self.components):
+            _check_sides(i, each, self.support)
+
+    def score(self, x: Array) -> Array:
+        """The components' scores, by the share that each has of the density."""
+        x = as_points("x", x, 1)
+        logs = self._logs(x)
+        with np.errstate(invalid="ignore"):  # where there is no density there is no score
+            shares = np.exp(logs - np.asarray(logsumexp(logs, axis=1))[:, None])
+        scores = np.stack([each.score(x)[:, 0] for each in self.components], axis=1)
+        return np.sum(shares * np.where(shares > 0, scores, 0.0), axis=1, keepdims=True)
+
+    def log_density(self, x: Array) -> Array:
+        """Log density."""
+        return np.asarray(logsumexp(self._logs(as_points("x", x, 1)), axis=1))
+
+    def sample(self, n: int, *, seed: int) -> Array:
+        """Independent draws: how many of which component, each by its own sampler, shuffled."""
+        n, seed = as_draw_request(n, seed)
+        own, *seeds = np.random.SeedSequence(seed).generate_state(
+            len(self.components) + 1, np.uint64
+        )
+        chosen = np.random.default_rng(own).choice(len(self.weights), size=n, p=self.weights)
+        out = np.empty((n, 1))
+        for k, each in enumerate(self.components):
+            where = np.flatnonzero(chosen == k)
+            if len(where):  # 63 bits, which all samplers take
+                out[where] = each.sample(len(where), seed=int(seeds[k] >> np.uint64(1)))
+        return out
+
+    def cdf(self, x: Array) -> Array:
+        """Distribution function."""
+        x = as_points("x", x, 1)
+        each = np.stack([component.cdf(x)[:, 0] for component in self.components], axis=1)
+        return (each @ self.weights)[:, None]
+
+    def icdf(self, p: Array) -> Array:
+        """Inverse of `cdf`, by root finding."""
+        return invert_cdf(self.cdf, self.support, as_probabilities(p, 1))
+
+    def _logs(self, x: Array) -> Array:
+        logs = np.stack([each.log_density(x) for each in self.components], axis=1)
+        return logs + np.log(self.weights)
+
+
+def _check_sides(i: int, component: Measure, whole: Support) -> None:
+    low, high = float(component.support.low[0]), float(component.support.high[0])
+    middle = component.icdf(np.array([[0.5]]))
+    for side, end in ((low, whole.low[0]), (high, whole.high[0])):
+        if side == end:
+            continue
+        step = max(float(np.spacing(abs(side))), 1e-200)  # still a normal number beside 0
+        beside = side + math.copysign(step, float(middle[0, 0]) - side)
+        jump, usual = np.exp(component.log_density(np.array([[beside], [middle[0, 0]]])))
+        if not jump <= SMALLEST_JUMP * usual:
+            raise InputError(
+                f"components[{i}] ends at {side:g}, inside the mixture's support {whole}, where "
+                "its density jumps, and Stein's identity fails; let it fade to zero there, or "
+                "give all components that side."
+            )
