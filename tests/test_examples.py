@@ -25,7 +25,7 @@ def test_every_example_is_listed():
     assert {path.name for path in EXAMPLES.glob("*.py")} == set(WORDS)
 
 
-SLOW = ("goodwin.py",)  # half a minute
+SLOW = ("goodwin.py", "wind_farm.py")  # simulators
 
 
 @pytest.mark.parametrize(

@@ -80,6 +80,7 @@ def test_bent_coordinates_are_those_of_a_bent_field(dim):
         ends = (1 - jnp.exp((low - x) / spread)) * (1 - jnp.exp((x - high) / spread))
         return jnp.exp(log_density(x)) * spread * jnp.where(endless, factor, ends) / 0.7 * w
 
+    @jax.jit
     @jax.vmap
     def divergence(x):
         return jnp.trace(jax.jacfwd(flux)(x), axis1=1, axis2=2)

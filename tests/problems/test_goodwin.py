@@ -75,6 +75,7 @@ def test_score_against_finite_differences(coarse):
     assert np.max(np.abs(slopes - score)) < 1e-5 * np.abs(score).max()
 
 
+@pytest.mark.slow
 def test_forward_and_reverse_scores_are_the_same(coarse):
     reverse = sq.problems.goodwin(observations=COARSE, rtol=1e-10, sensitivity="reverse")
     w = near_mode(3)
@@ -92,6 +93,7 @@ def test_integrand_is_the_four_parameters(coarse):
     assert np.all(np.abs(known.truth - GENERATING) > 1e-4)
 
 
+@pytest.mark.slow
 def test_where_the_solver_gives_up_a_chain_goes_on_and_counts():
     """Forty steps of the solver suffice for most parameters that the prior allows, not for all."""
     problem = sq.problems.goodwin(observations=12, rtol=1e-2, max_steps=40)
@@ -109,6 +111,7 @@ def test_where_the_solver_gives_up_a_chain_goes_on_and_counts():
     assert np.isfinite(problem.measure.log_density(sample.x)).all()
 
 
+@pytest.mark.slow
 def test_every_estimator_takes_it(coarse):
     start = np.log([GENERATING, GENERATING])
     design = TruncatedMALA(2, 100, 10, step_size=1e-4, start=start)

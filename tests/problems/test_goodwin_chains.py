@@ -33,6 +33,7 @@ def test_the_preset_is_the_papers(tmp_path):
     assert kept.chains == 5 and kept.design.step_size == design.step_size
 
 
+@pytest.mark.slow
 def test_a_chain_without_warm_up_begins_at_the_prior_and_ends_at_the_mode():
     problem = sq.problems.goodwin(rtol=1e-5)
     sample = sq.problems.goodwin_mala(warmup=0).draw(problem.measure, 5 * 45, seed=0)

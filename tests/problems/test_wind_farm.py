@@ -63,6 +63,7 @@ def test_problem_is_complete():
     assert np.isnan(wind_farm(physics="p26", direction_truncation="components").truth)
 
 
+@pytest.mark.slow
 def test_the_truth_of_one_input_by_quadrature():
     problem = wind_farm(inputs="direction")
     nodes, weights = np.polynomial.legendre.leggauss(4)
