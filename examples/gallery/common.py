@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,8 @@ class Posterior:
 
     def sampler(self) -> Callable[[int], dict[str, np.ndarray]]:
         """Draws by seed, (chain, draw, *shape); compiled once."""
-        kernel = NUTS(self.model, target_accept_prob=0.9)
+        # Without arguments to `run`: NumPyro compiles anew for arrays that it is given.
+        kernel = NUTS(partial(self.model, *self.args), target_accept_prob=0.9)
         mcmc = MCMC(
             kernel,
             num_warmup=WARMUP,
@@ -62,7 +64,7 @@ class Posterior:
         )
 
         def draw(seed: int) -> dict[str, np.ndarray]:
-            mcmc.run(jax.random.key(seed), *self.args)
+            mcmc.run(jax.random.key(seed))
             found = mcmc.get_samples(group_by_chain=True)
             return {name: np.asarray(x, dtype=np.float64) for name, x in found.items()}
 

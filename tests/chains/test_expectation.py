@@ -129,6 +129,11 @@ def test_own_functions_in_the_users_coordinates():
     assert [row.name for row in found] == ["square", "both[0]", "both[1]"]
     assert abs(found["square"].mean - known.variance[0] - known.mean[0] ** 2) < 1e-10
     assert abs(found["both[1]"].mean - 2 * known.mean[1]) < 1e-10
+    hidden = sq.posterior_expectation(
+        draws, lambda v: {"a": v["a"] ** 2, "other": v["a"]}, score=score
+    )
+    assert "other" in str(hidden) and {"a", "other"} == set(hidden.summary().index)
+    assert {"a", "other"} == set(hidden.to_datatree()["posterior_expectation"].data_vars)
     one = sq.posterior_expectation(known.draws, lambda x: x[:, 0], score=known.score)
     assert abs(one["f"].mean - known.mean[0]) < 1e-10
 
@@ -217,6 +222,9 @@ def test_names_select_rows():
     found = sq.posterior_expectation(draws, score=score, var_names=["b"])
     assert {row.name for row in found} == {"b"}
     assert abs(found["b"].mean - known.mean[1]) < 1e-10
+    apart = draws | {"c": draws["a"] + 9.0 * np.arange(4)[:, None]}
+    found = sq.posterior_expectation(apart, score=score, var_names=["b"])
+    assert "R-hat" in found.status.message and "for c" in found.status.message
 
 
 def with_nan(array):
@@ -246,7 +254,12 @@ GOOD = normal(15, 2)
         ({"a": GOOD.draws, "b": GOOD.draws[:2]}, {"score": GOOD.score}, "draws['b'] has shape"),
         ({"a": np.array([["x"]])}, {"score": GOOD.score}, "not numeric"),
         (np.zeros((4, 250, 2)), {"score": GOOD.score}, "does not vary in coordinate x0"),
-        (GOOD.draws, {"score": GOOD.score, "weights": -np.ones(1000)}, "negative"),
+        (GOOD.draws, {"score": GOOD.score, "weights": -np.ones(1000)}, "pass numbers >= 0"),
+        (GOOD.draws, {"score": GOOD.score, "weights": np.zeros(1000)}, "at least two of them"),
+        (GOOD.draws, {"score": GOOD.score, "weights": np.eye(1000)[0]}, "at least two of them"),
+        (GOOD.draws, {"score": lambda: None}, "sq.targets.NumPyro(model, *args)"),
+        ({"a": [[1.0, 2.0], [3.0]]}, {"score": GOOD.score}, "draws['a'] is ragged"),
+        (GOOD.draws, {"score": GOOD.score, "f": lambda x: [[1], [2, 3]]}, "f returned a ragged"),
         (GOOD.draws, {"score": GOOD.score, "weights": np.ones(7)}, "weights has shape (7,)"),
         (GOOD.draws, {"score": GOOD.score, "f": 3}, "f is a int"),
         (GOOD.draws, {"score": GOOD.score, "f": lambda x: x[:3]}, "f returned"),
@@ -270,6 +283,7 @@ def test_few_draws_give_the_plain_mean_or_better(n):
         assert np.isfinite([row.mean, row.plain]).all() and row.std >= 0
     if n < 20:
         assert all(row.method in ("plain mean", "constant") for row in found)
+        assert found.status.code == "suspect" and "too few" in found.status.message
 
 
 def test_same_call_same_answer():

@@ -95,9 +95,13 @@ def test_the_table_and_files_of_it(files, monkeypatch, capsys):
         (("with.nc", "--model", "model.py:model", "--scores", "scores.nc"), "both given"),
         (("with.nc", "--var-names", "y"), "var_names has 'y'"),
         (("with.nc", "--path", "table.txt"), "cannot be written"),
+        (("with.nc", "--path", "directory.csv"), "cannot be written"),
+        (("without.nc", "--model", "leaves.py:model"), "SystemExit"),
     ],
 )
 def test_bad_input_exits_with_two(files, monkeypatch, capsys, arguments, words):
     monkeypatch.chdir(files[0])
+    (files[0] / "directory.csv").mkdir(exist_ok=True)
+    (files[0] / "leaves.py").write_text("raise SystemExit(3)\n")
     code, out = run(monkeypatch, capsys, *arguments)
     assert code == 2 and words in out.err and out.err.count("\n") == 1

@@ -230,6 +230,17 @@ def test_no_pair_is_chosen_before_all_scouts_are_done(tmp_path, monkeypatch):
     assert seen == [SCOUTS - failed] and failed > 1
 
 
+def test_failures_count_by_their_weights(tmp_path):
+    study(tmp_path, "raises", runs=300, on_failure="ignore", points="adaptive").run()
+    found = study(tmp_path, "raises", on_failure="ignore", points="adaptive")
+    data = gather(found.evaluations, None, found.measure.dim, 1, "adaptive")
+    weights = {row.number: row.weight for row in found.evaluations.choices(0, 300)}
+    lost = [weights.get(i, 1.0) for i in np.setdiff1d(np.arange(300), data.numbers)]
+    assert len(lost) == data.failed > 1
+    assert data.share_failed == pytest.approx(sum(lost) / (sum(lost) + data.weights.sum()))
+    assert f"{100 * data.share_failed:.2g} % of the probability" in str(found.estimate().status)
+
+
 def test_a_study_keeps_its_kind_of_points(tmp_path):
     study(tmp_path, runs=20).run()
     with pytest.raises(sq.InputError, match="another study: its points is iid"):

@@ -9,7 +9,7 @@ from steinquad._api import estimate
 from steinquad._float64 import float64
 from steinquad._types import Array, Progress, as_finite
 from steinquad.chains.identity import identity_violation
-from steinquad.chains.improve import Answers, improve, plain
+from steinquad.chains.improve import FEWEST, Answers, improve, plain
 from steinquad.chains.layout import Sample, read
 from steinquad.chains.result import PosteriorSummary, Row
 from steinquad.chains.scores import locate
@@ -84,11 +84,10 @@ def posterior_expectation(
     wanted = _wanted_names(sample, var_names)
     place = locate(sample, score)
     weight = None if weights is None else _weights(weights, sample)
-    columns, labels = sample.columns(wanted)
     wish: Wish
     if f is None:
         share = np.full(sample.n, 1.0 / sample.n) if weight is None else weight / weight.sum()
-        wish = Moments(columns, labels, share)
+        wish = Moments(*sample.columns(wanted), share)
     elif callable(f):
         wish = OwnFunction.evaluate(f, sample)
     else:
@@ -104,8 +103,10 @@ def posterior_expectation(
     reason = score_obstacle(data, None)
     if reason:
         raise InputError(reason)
-    rhat, ess, notes = _mixing(sample, columns, labels, weight)
+    rhat, ess, notes = _mixing(sample, weight)
     violation = identity_violation(data)
+    if data.n < FEWEST:
+        notes.append(f"{data.n} draws are too few to improve on or to test; at least {FEWEST}")
     if violation is not None:
         notes = [violation + "; every answer is the plain one", *notes]
         answers = plain(data)
@@ -114,9 +115,10 @@ def posterior_expectation(
     else:
         answers, more = _by_method(data, method, seed, progress)
         notes += more
-    message = "; ".join(notes) or "held-out draws chose the method of every row"
+    chosen = "held-out draws chose the method of every row"
+    message = "; ".join(notes) or (chosen if method is None else f"by {method.name}")
     return PosteriorSummary(
-        rows=tuple(_warned(row, rhat) for row in wish.rows(answers)),
+        rows=tuple(_warned(row, {} if f else rhat) for row in wish.rows(answers)),
         status=Status("suspect" if notes else "converged", message),
         warnings=tuple(notes),
         n=sample.n,
@@ -125,6 +127,7 @@ def posterior_expectation(
         rhat=rhat,
         ess=ess,
         _sample=sample,
+        _own=f is not None,
     )
 
 
@@ -148,11 +151,16 @@ def _weights(weights: Any, sample: Sample) -> Array:
             f"weights has shape {array.shape} for {sample.chains} chains of {sample.draws} draws; "
             f"pass ({sample.n},) or ({sample.chains}, {sample.draws})."
         )
+    if array.min() < 0 or np.count_nonzero(array) < 2:
+        raise InputError(
+            f"weights has a least value of {array.min():g} and {np.count_nonzero(array)} that are "
+            "not zero; pass numbers >= 0, at least two of them positive."
+        )
     return array.reshape(-1)
 
 
 def _mixing(
-    sample: Sample, columns: Array, labels: Sequence[str], weights: Array | None
+    sample: Sample, weights: Array | None
 ) -> tuple[dict[str, float], dict[str, float], list[str]]:
     """R-hat and effective sample size by label, and sentences on what they say.
 
@@ -163,6 +171,7 @@ def _mixing(
         few = size < min(FEW, sample.n / 2)
         note = f"the weights leave an effective sample size of {size:.1f} of {sample.n} draws"
         return {}, {}, [note] * few
+    columns, labels = sample.columns()
     chains = columns.reshape(sample.chains, sample.draws, -1)
     stats, _ = convergence(chains, labels)
     rhat, ess = (dict(zip(labels, map(float, stats[key]), strict=True)) for key in ("rhat", "ess"))

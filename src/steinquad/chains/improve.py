@@ -30,7 +30,7 @@ from steinquad.stein.features import HYPERBOLIC_FROM, Features
 from steinquad.stein.score_polynomials import ScorePolynomials
 from steinquad.stein.score_quadratics import ScoreQuadratics
 
-__all__ = ["Answers", "improve", "plain"]
+__all__ = ["FEWEST", "Answers", "improve", "plain"]
 
 FOLDS = 5
 FEWEST = 20  # draws from which features are tried
@@ -136,7 +136,7 @@ class _Best:
             fits: what each leaves of the outputs, (n, k).
         """
         total = self.weights.sum()
-        means, errors = np.empty_like(self.error), np.full_like(self.error, np.inf)
+        means, errors = self.weights @ self.values / total, np.full_like(self.error, np.inf)
         for left in fits:
             error = spread * robust_standard_error(left, self.weights)[0]
             error = np.maximum(error, self.least)

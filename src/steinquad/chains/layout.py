@@ -81,11 +81,12 @@ def read(draws: Any, argument: str = "draws", group: str = "posterior") -> Sampl
         group: of a tree that is wanted.
     """
     node = tree_node(draws, group)
-    if node is None and hasattr(draws, "data_vars"):
+    groups = getattr(draws, "children", None) or callable(getattr(draws, "groups", None))
+    if node is None and hasattr(draws, "data_vars") and not groups:
         node = draws
     if node is not None:
         return _from_xarray(node, argument, draws if node is not draws else None)
-    if hasattr(draws, "groups") and hasattr(draws, "children"):
+    if groups:
         raise InputError(f"{argument} has no group {group!r}; pass a tree that has one.")
     if isinstance(draws, Mapping):
         if not draws:
@@ -174,7 +175,10 @@ def entry_labels(name: str, axes: Sequence[Sequence[str]]) -> tuple[str, ...]:
 
 
 def _numeric(name: str, values: Any) -> np.ndarray:
-    array = np.asarray(values)
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise InputError(f"{name} is ragged; pass an array of real numbers.") from None
     if array.dtype.kind not in "fiub":
         raise InputError(f"{name} is not numeric ({array.dtype}); pass an array of real numbers.")
     return array.astype(np.float64)

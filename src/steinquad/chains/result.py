@@ -95,6 +95,7 @@ class PosteriorSummary:
     rhat: Mapping[str, float] = field(repr=False)
     ess: Mapping[str, float] = field(repr=False)
     _sample: Sample = field(repr=False)
+    _own: bool = field(default=False, repr=False)  # rows are outputs of a user's function
 
     def __getitem__(self, key: str | tuple[str, str]) -> Row:
         name, statistic = key if isinstance(key, tuple) else (key, "mean")
@@ -136,6 +137,9 @@ class PosteriorSummary:
             "warnings": list(self.warnings),
             "n": self.n,
             "chains": self.chains,
+            "dim": self.dim,
+            "rhat": dict(self.rhat),
+            "ess": dict(self.ess),
             "rows": rows,
         }
 
@@ -173,11 +177,12 @@ class PosteriorSummary:
     ) -> Iterator[tuple[str, Sequence[str], Any, Any, Any]]:
         """Name, labels, dimensions, shape and coordinates of what the table has."""
         names = {row.name for row in shown}
+        if self._own:
+            yield from ((row.name, [row.name], (), (), {}) for row in shown)
+            return
         posterior = _posterior(self._sample)
-        own = False
         for name, labels in self._sample.labels.items():
             if names >= set(labels):
-                own = True
                 shape = self._sample.variables[name].shape[1:]
                 if posterior is None:
                     dims = tuple(f"{name}_dim_{i}" for i in range(len(shape)))
@@ -187,9 +192,6 @@ class PosteriorSummary:
                     known = posterior[name].coords
                     coords = {d: known[d].values for d in dims if d in known}
                     yield name, labels, tuple(dims), shape, coords
-        if not own:  # a user's function
-            for row in shown:
-                yield row.name, [row.name], (), (), {}
 
     def _lines(self) -> dict[str, dict[str, Any]]:
         """The columns of the summary, by name."""
@@ -207,7 +209,7 @@ class PosteriorSummary:
             mean = self[name]
             line |= {"plain_mean": mean.plain, "plain_mcse": mean.mcse}
             line |= {"reduction": mean.reduction, "method": mean.method}
-            if name in self.rhat:
+            if name in self.rhat and not self._own:
                 line |= {"ess_bulk": self.ess[name], "r_hat": self.rhat[name]}
         return lines
 

@@ -41,13 +41,12 @@ def locate(sample: Sample, score: Any) -> Located:
             return _aligned(sample, read(score, "score"))
         if callable(score):
             points, names = sample.columns()
-            return Located(points, _checked(score(points), points), tuple(names))
+            return Located(points, _checked(_called(score, points), points), tuple(names))
     target = as_target(score)
     points = as_finite("points of the target", target.unconstrain(sample.variables), ndim=(2,))
     if len(points) != sample.n:
         raise InputError(f"score has {len(points)} points for {sample.n} draws; give one each.")
-    names = _names(sample, points.shape[1])
-    return Located(points, _checked(target.score(points), points), names)
+    return Located(points, _checked(target.score(points), points), _names(points.shape[1]))
 
 
 def _stored(sample: Sample) -> Located:
@@ -55,7 +54,9 @@ def _stored(sample: Sample) -> Located:
     if tree_node(sample.tree, GROUP) is not None:
         return _by_name(sample, read(sample.tree, "score", GROUP))
     stats = tree_node(sample.tree, "sample_stats")
-    if stats is not None and all(name in stats.data_vars for name in STORED):
+    if stats is not None and all(
+        name in stats.data_vars and {"chain", "draw"} <= set(stats[name].dims) for name in STORED
+    ):
         points, scores = (
             np.asarray(stats[name].transpose("chain", "draw", ...).values) for name in STORED
         )
@@ -63,7 +64,7 @@ def _stored(sample: Sample) -> Located:
             dim = points.shape[2]
             points = as_finite(STORED[0], points.reshape(sample.n, dim))
             scores = _checked(scores.reshape(sample.n, -1), points)
-            return Located(points, scores, _names(sample, dim))
+            return Located(points, scores, _names(dim))
     raise InputError(
         "score is missing: the draws have no group 'score', nor unconstrained_draw and gradient "
         "in sample_stats; pass score= an array like the draws, a function, or the model."
@@ -113,7 +114,17 @@ def _checked(scores: Any, points: Array) -> Array:
     return array
 
 
-def _names(sample: Sample, dim: int) -> tuple[str, ...]:
-    """Of the coordinates of R^d: those of the draws where there are as many."""
-    labels = [label for each in sample.labels.values() for label in each]
-    return tuple(labels) if len(labels) == dim else tuple(f"z{i}" for i in range(dim))
+def _called(score: Any, points: Array) -> Any:
+    try:
+        return score(points)
+    except Exception as error:  # whatever it is that the user's function, or model, raises
+        raise InputError(
+            f"score is a function that raised {type(error).__name__} ({error}) for points "
+            f"{points.shape}; a NumPyro model goes in as sq.targets.NumPyro(model, *args), a log "
+            "density as sq.targets.JaxDensity(log_density)."
+        ) from error
+
+
+def _names(dim: int) -> tuple[str, ...]:
+    """Of coordinates in an order that only the model knows."""
+    return tuple(f"z{i}" for i in range(dim))

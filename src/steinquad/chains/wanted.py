@@ -9,7 +9,7 @@ from scipy.special import stdtrit
 
 from steinquad._types import Array, as_finite
 from steinquad.chains.improve import Answers
-from steinquad.chains.layout import Sample
+from steinquad.chains.layout import Sample, entry_labels
 from steinquad.chains.result import Row
 from steinquad.errors import InputError
 
@@ -51,7 +51,10 @@ class OwnFunction:
         parts: list[Array] = []
         labels: list[str] = []
         for name, given in by_name.items():
-            array = np.asarray(given)
+            try:
+                array = np.asarray(given)
+            except ValueError:
+                raise InputError(f"f returned a ragged {name!r}; return an array.") from None
             if array.dtype.kind not in "fiub" or array.shape[:1] != (sample.n,):
                 raise InputError(
                     f"f returned {array.dtype} of shape {array.shape} as {name!r} for "
@@ -59,10 +62,7 @@ class OwnFunction:
                     f"({sample.n}, ...)."
                 )
             parts.append(as_finite(f"f, output {name!r},", array.reshape(sample.n, -1)))
-            shape = array.shape[1:]
-            labels += [
-                f"{name}[{', '.join(map(str, i))}]" if i else name for i in np.ndindex(shape)
-            ]
+            labels += entry_labels(name, [list(map(str, range(k))) for k in array.shape[1:]])
         if not labels:
             raise InputError("f returned nothing; return an array or a dict of arrays.")
         return cls(np.concatenate(parts, axis=1), labels)

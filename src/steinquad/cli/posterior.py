@@ -49,10 +49,13 @@ def posterior(
         score = as_target(_load(model))
     wanted = None if var_names is None else [name.strip() for name in var_names.split(",")]
     answer = sq.posterior_expectation(tree, score=score, var_names=wanted)
-    if path is not None and path.suffix == ".csv":
-        write_csv(pa.Table.from_pylist([row.to_dict() for row in answer]), path)
-    elif path is not None:
-        answer.to_datatree().to_netcdf(path)
+    try:
+        if path is not None and path.suffix == ".csv":
+            write_csv(pa.Table.from_pylist([row.to_dict() for row in answer]), path)
+        elif path is not None:
+            answer.to_datatree().to_netcdf(path)
+    except OSError as error:
+        raise InputError(f"--path {path} cannot be written ({error}).") from None
     typer.echo(json.dumps(answer.to_dict()) if as_json else str(answer))
 
 
@@ -66,7 +69,8 @@ def _read(file: Path) -> Any:
             "NetCDF files need xarray and h5netcdf; install steinquad[arviz]."
         ) from None
     try:
-        return xarray.open_datatree(file).load()
+        with xarray.open_datatree(file) as tree:
+            return tree.load()
     except (OSError, ValueError, RuntimeError) as error:
         reason = str(error).splitlines()[0]
         raise InputError(f"file {file} cannot be read as NetCDF ({reason}).") from None
@@ -81,7 +85,7 @@ def _load(reference: str) -> Any:
         raise InputError(f"--model is {reference!r}; give module:name or file.py:name.")
     try:
         return find(reference)
-    except Exception as error:  # whatever the user's file raises
+    except (Exception, SystemExit) as error:  # whatever the user's file raises
         raise InputError(
             f"--model {reference} cannot be loaded ({type(error).__name__}: {error})."
         ) from None

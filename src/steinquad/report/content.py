@@ -50,7 +50,7 @@ def collect(
     counts = store.counts()  # first: complains of a store that is not there
     data = gather(store, None, study.measure.dim, len(study.outputs), study.points)
     refused = None
-    if estimate is None or estimate.stats["evaluations"] != data.n:
+    if estimate is None or estimate.stats.get("evaluations") != data.n:
         estimate, distribution = None, None
         try:
             estimate = study.estimate(n=data.n, progress=progress)
@@ -59,8 +59,9 @@ def collect(
     if estimate is not None and distribution is None:
         asked = isinstance(study.outputs, Mapping)  # a model is worth its time only then
         distribution = study.distribution(estimate, model=asked, progress=progress)
+    drawn = independent(data, study.points)
     inputs = [
-        {"name": name, "unit": study.units.get(name, ""), "middle90": _middle(data.x[:, i])}
+        {"name": name, "unit": study.units.get(name, ""), "middle90": _middle(drawn.x[:, i])}
         for i, name in enumerate(study.measure.names)
     ]
     content = {
@@ -183,7 +184,9 @@ def _check(estimate: Estimate, j: int, values: Array) -> dict[str, Any] | None:
     if check is None:
         return None
     mean, std = float(np.atleast_1d(check.mean)[j]), float(np.atleast_1d(check.std)[j])
-    gap = abs(mean - float(np.atleast_1d(estimate.mean)[j]))
+    # Adaptive points: the check is the answer, and the fit by itself is what it is compared with.
+    other = estimate.stats.get("uncorrected", estimate.mean)
+    gap = abs(mean - float(np.atleast_1d(other)[j]))
     residual = float(check.residual[j])
     return {
         "mean": mean,

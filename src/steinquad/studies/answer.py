@@ -36,16 +36,22 @@ class Gathered:
     x: Array
     fx: Array
     weights: Array  # by which they count in an average; ones but for adaptive points
+    lost: float = 0.0  # weight of those that failed
 
     @property
     def failed(self) -> int:
         """How many of them failed."""
         return self.n - len(self.numbers)
 
+    @property
+    def share_failed(self) -> float:
+        """Of the probability, that of the points that failed."""
+        return self.lost / max(self.lost + float(self.weights.sum()), 1.0)
+
     def take(self, rows: np.ndarray) -> "Gathered":
         """Some of them; those that failed are counted as before."""
         of = (each[rows] for each in (self.numbers, self.x, self.fx, self.weights))
-        return Gathered(self.n - len(self.numbers) + len(rows), *of)
+        return Gathered(self.n - len(self.numbers) + len(rows), *of, lost=self.lost)
 
 
 def gather(store: Store, stop: int | None, dim: int, outputs: int, kind: str) -> Gathered:
@@ -60,12 +66,15 @@ def gather(store: Store, stop: int | None, dim: int, outputs: int, kind: str) ->
             x.append(np.array(row.input))
             fx.append(np.array(row.outputs))
     weight = {row.number: row.weight for row in store.choices(0, n)} if kind == "adaptive" else {}
+    weights = np.array([weight.get(number, 1.0) for number in numbers])
+    every = n + sum(each - 1.0 for number, each in weight.items() if number < n)
     return Gathered(
         n,
         np.array(numbers, dtype=np.int64),
         np.array(x).reshape(len(numbers), dim),
         np.array(fx).reshape(len(numbers), outputs),
-        np.array([weight.get(number, 1.0) for number in numbers]),
+        weights,
+        lost=every - float(weights.sum()) if n > len(numbers) else 0.0,
     )
 
 
@@ -102,7 +111,7 @@ def answer(
     progress: Progress | None = None,
 ) -> Estimate:
     """Estimate from the points in the order of their numbers; says what is missing."""
-    share = data.failed / max(data.n, 1)
+    share = data.share_failed
     left_out = (
         f"{data.failed} of {data.n} evaluations failed and are left out, "
         f"{100 * share:.2g} % of the probability"

@@ -4,9 +4,10 @@
 
 g^(-k) is fitted to all scouts and to the pairs of the other folds, with their weights. Given the
 scouts, which are in no fold, it knows nothing of the pairs that it is judged by, and they lie
-where they do by known chances: so the answer is unbiased whatever g is. Its std is that of the
-weighted mean of these residuals or, where they are few and large and tell too little, wider, by
-the rule of `widened`: the uncorrected answer has a say in the std, not in the mean.
+where they do by known chances: so the answer is unbiased whatever g is, up to the sum of the
+weights that it is divided by. Its std is that of the weighted mean of these residuals or, where
+they are few and large and tell too little, wider, by the rule of `widened`: the uncorrected answer
+has a say in the std, not in the mean.
 """
 
 from collections.abc import Sequence

@@ -41,6 +41,8 @@ class Stored(Target):
         if isinstance(files, str | PathLike) or not files:
             raise InputError(f"files is {files!r}; pass a list of CmdStan's diagnostic files.")
         chains = [_read(Path(file)) for file in files]
+        if len(widths := {points.shape[1] for points, _ in chains}) > 1:
+            raise InputError(f"files have {widths} parameters; pass the chains of one model.")
         points, scores = (np.concatenate(parts) for parts in zip(*chains, strict=True))
         return cls(points, scores)
 
@@ -83,7 +85,13 @@ def _read(file: Path) -> tuple[Array, Array]:
             f"files has {str(file)!r}, which holds no gradients (columns g_...); pass what "
             "CmdStan writes with `output diagnostic_file=`."
         )
-    table = np.array([line.split(",") for line in lines[1:]], dtype=np.float64)
+    try:
+        table = np.array([line.split(",") for line in lines[1:]], dtype=np.float64)
+    except ValueError:
+        raise InputError(
+            f"files has {str(file)!r}, which has a line that is cut short or no number; remove "
+            "it there and in the draws."
+        ) from None
     where = {name: i for i, name in enumerate(header)}
     points = table[:, [where[name] for name in names]]
     return points, -table[:, [where[f"g_{name}"] for name in names]]
