@@ -104,7 +104,7 @@ def report(records: Records) -> None:
             columns(rows, key) for key in ("plain", "error", "std", "reference")
         )
         resolved = reference <= std / 5
-        known = resolved.all(axis=0)  # parameters whose errors mean something
+        known = np.asarray(resolved.all(axis=0))  # parameters whose errors mean something
         plain, error, std = plain[:, known], error[:, known], std[:, known]
         if not known.any():
             print(f"| {name} | {len(rows)} | not resolved |" + " |" * 6)
