@@ -1,5 +1,6 @@
 """Draws as people have them: ArviZ trees, dicts of arrays, arrays."""
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
@@ -10,7 +11,7 @@ import numpy as np
 from steinquad._types import Array, as_finite
 from steinquad.errors import InputError
 
-__all__ = ["Sample", "entry_labels", "read", "tree_node"]
+__all__ = ["Sample", "entry_labels", "is_xarray", "read", "tree_node"]
 
 UNNAMED = "x"  # what the columns of a bare array are called together
 
@@ -81,8 +82,9 @@ def read(draws: Any, argument: str = "draws", group: str = "posterior") -> Sampl
         group: of a tree that is wanted.
     """
     node = tree_node(draws, group)
-    groups = getattr(draws, "children", None) or callable(getattr(draws, "groups", None))
-    if node is None and hasattr(draws, "data_vars") and not groups:
+    groups = is_xarray(draws) and getattr(draws, "children", None)
+    groups = groups or callable(getattr(draws, "groups", None))
+    if node is None and is_xarray(draws) and not groups:
         node = draws
     if node is not None:
         return _from_xarray(node, argument, draws if node is not draws else None)
@@ -107,11 +109,16 @@ def read(draws: Any, argument: str = "draws", group: str = "posterior") -> Sampl
     return _from_arrays({UNNAMED: array}, argument, labels, named=False)
 
 
+def is_xarray(value: Any) -> bool:
+    """Whether it is a dataset or a tree of xarray; only a loaded module can have made one."""
+    xarray = sys.modules.get("xarray")
+    return xarray is not None and isinstance(value, xarray.Dataset | xarray.DataTree)
+
+
 def tree_node(draws: Any, group: str) -> Any:
     """A group of a `DataTree` or an `InferenceData`, None if there is none."""
-    children = getattr(draws, "children", None)
-    if isinstance(children, Mapping):
-        return children.get(group)
+    if is_xarray(draws):
+        return getattr(draws, "children", {}).get(group)
     if callable(getattr(draws, "groups", None)):  # InferenceData
         return getattr(draws, group, None)
     return None

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from steinquad._types import Array, as_finite
-from steinquad.chains.layout import Sample, read, tree_node
+from steinquad.chains.layout import Sample, is_xarray, read, tree_node
 from steinquad.errors import InputError
 from steinquad.measures.draws import Draws
 
@@ -34,7 +34,7 @@ def locate(sample: Sample, score: Any) -> Located:
         return _stored(sample)
     if isinstance(score, Draws):
         return _given(sample, score)
-    if isinstance(score, Mapping) or hasattr(score, "data_vars") or hasattr(score, "children"):
+    if isinstance(score, Mapping) or is_xarray(score):
         return _by_name(sample, read(score, "score", GROUP))
     if not isinstance(score, Target):
         if isinstance(score, list | tuple | np.ndarray) or hasattr(score, "__array__"):

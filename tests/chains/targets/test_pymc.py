@@ -1,5 +1,7 @@
 """PyMC models: value transforms there and back, scores against densities written by hand."""
 
+import warnings
+
 import four_supports as four
 import numpy as np
 import pytest
@@ -74,3 +76,20 @@ def test_wrong_models_and_draws_are_refused(target):
             target.unconstrain({**draws, name: values})
     with pytest.raises(InputError, match="on the edge of the support.*first draw 0"):
         target.unconstrain({**draws, "sigma": np.zeros(5)})
+
+
+def test_one_line_from_its_own_output():
+    """A normal mean with known variance: the better mean is that of the posterior, exactly."""
+    pm = four.import_pymc()
+    y = np.array([0.3, 1.9, 0.7])
+    with warnings.catch_warnings(), pm.Model() as model:
+        warnings.simplefilter("ignore")  # of few draws and of its own dependencies
+        mu = pm.Normal("mu", 0.0, 1.0)
+        pm.Normal("y", mu, np.float64(2.0), observed=y)
+        drawn = pm.sample(
+            50, tune=50, chains=2, cores=1, progressbar=False, random_seed=0, step=pm.Metropolis()
+        )
+    found = sq.posterior_expectation(drawn, score=model)
+    exact = y.sum() / 4 / (1 + len(y) / 4)
+    assert abs(found["mu"].mean - exact) < 1e-8 < abs(found["mu"].plain - exact)
+    assert "posterior_expectation" in found.to_datatree().children
