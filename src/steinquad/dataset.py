@@ -10,7 +10,7 @@ from steinquad._types import Array, as_finite, as_points
 from steinquad.errors import InputError
 from steinquad.support import Support
 
-__all__ = ["Dataset"]
+__all__ = ["Dataset", "as_weights", "check_inside"]
 
 SMALLEST_SPREAD, LARGEST_SPREAD = 1e-60, 1e60  # of f: fourth powers are formed
 
@@ -94,7 +94,7 @@ class Dataset:
         set_field(self, "names", names)
         set_field(self, "score", None if score is None else _like("score", score, points))
         set_field(self, "support", box)
-        set_field(self, "weights", None if weights is None else _weights(weights, n))
+        set_field(self, "weights", None if weights is None else as_weights(weights, n))
         k = values.reshape(n, -1).shape[1]
         set_field(self, "noise", None if noise is None else _noise(noise, n, k))
         set_field(self, "groups", None if groups is None else _groups(groups, n))
@@ -187,12 +187,16 @@ def _like(name: str, values: Any, points: Array) -> Array:
     return array
 
 
-def _weights(weights: Any, n: int) -> Array:
+def as_weights(weights: Any, n: int) -> Array:
+    """Weights of n points: >= 0, at least two of them positive."""
     array = as_finite("weights", weights, ndim=(1,))
     if len(array) != n:
         raise InputError(f"weights has {len(array)} entries but x has {n} points.")
-    if array.min() < 0 or array.sum() == 0:
-        raise InputError("weights has negative entries or no positive one; give weights >= 0.")
+    if array.min() < 0 or np.count_nonzero(array) < 2:
+        raise InputError(
+            f"weights has a least value of {array.min():g} and {np.count_nonzero(array)} that are "
+            "not zero; pass numbers >= 0, at least two of them positive."
+        )
     return array
 
 

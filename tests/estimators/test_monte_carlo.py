@@ -60,14 +60,10 @@ def test_weights():
     assert few.status.code == "suspect" and "effective sample size of" in few.status.message
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [({"sampled": False}, "not a sample"), ({"weights": [0, 1, 0]}, "one positive entry")],
-)
-def test_refusals_are_one_sentence(options, message):
-    data = Dataset([1.0, 2.0, 3.0], [1.0, 2.0, 3.0], **options)
+def test_no_average_of_what_is_no_sample():
+    data = Dataset([1.0, 2.0, 3.0], [1.0, 2.0, 3.0], sampled=False)
     reason = METHOD.obstacle(data, None)
-    assert reason is not None and message in reason and reason.endswith(".")
+    assert reason is not None and "not a sample" in reason and reason.endswith(".")
     with pytest.raises(InputError) as caught:
         METHOD.estimate(data, None)
     assert str(caught.value) == reason

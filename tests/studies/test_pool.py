@@ -101,6 +101,18 @@ def test_a_worker_killed_from_outside_costs_its_point_and_is_replaced():
         pool.close()
 
 
+def assert_refused(call, words):
+    """The first evaluation stops the pool with this sentence."""
+    pool = Pool(call, 1)
+    try:
+        pool.submit(Task((0,), (GOOD,)))
+        with pytest.raises(InputError, match=words):
+            while True:
+                pool.finished(1.0)
+    finally:
+        pool.close()
+
+
 @pytest.mark.parametrize(
     ("function", "words"),
     [
@@ -111,39 +123,19 @@ def test_a_worker_killed_from_outside_costs_its_point_and_is_replaced():
     ],
 )
 def test_what_cannot_be_loaded_stops_at_once(function, words):
-    pool = Pool(replace(CALL, function=function), 1)
-    try:
-        pool.submit(Task((0,), (GOOD,)))
-        with pytest.raises(InputError, match=words):
-            while True:
-                pool.finished(1.0)
-    finally:
-        pool.close()
+    assert_refused(replace(CALL, function=function), words)
 
 
 def test_a_module_that_ends_the_process(tmp_path):
     (tmp_path / "deadly.py").write_text("import os\nos._exit(5)\n")
-    pool = Pool(replace(CALL, function="deadly.py:f", directory=str(tmp_path)), 1)
-    try:
-        pool.submit(Task((0,), (GOOD,)))
-        with pytest.raises(InputError, match="while it loaded the integrand, with exit code 5"):
-            while True:
-                pool.finished(1.0)
-    finally:
-        pool.close()
+    call = replace(CALL, function="deadly.py:f", directory=str(tmp_path))
+    assert_refused(call, "while it loaded the integrand, with exit code 5")
 
 
 def test_a_module_that_needs_more_than_the_limit(tmp_path):
     (tmp_path / "large.py").write_text("x = bytearray(2**28)\n")
     call = replace(CALL, function="large.py:f", directory=str(tmp_path), memory=2**27)
-    pool = Pool(call, 1)
-    try:
-        pool.submit(Task((0,), (GOOD,)))
-        with pytest.raises(InputError, match="MemoryError: ; its memory is limited to 128 MiB"):
-            while True:
-                pool.finished(1.0)
-    finally:
-        pool.close()
+    assert_refused(call, "MemoryError: ; its memory is limited to 128 MiB")
 
 
 def test_a_worker_starts_no_pool(monkeypatch):

@@ -14,7 +14,7 @@ from steinquad.chains.layout import Sample, read
 from steinquad.chains.result import PosteriorSummary, Row
 from steinquad.chains.scores import locate
 from steinquad.chains.wanted import Moments, OwnFunction, Wish
-from steinquad.dataset import Dataset
+from steinquad.dataset import Dataset, as_weights
 from steinquad.designs._chains import RHAT_LIMIT, convergence, stuck
 from steinquad.errors import InputError
 from steinquad.estimate import Status
@@ -118,7 +118,7 @@ def posterior_expectation(
     chosen = "held-out draws chose the method of every row"
     message = "; ".join(notes) or (chosen if method is None else f"by {method.name}")
     return PosteriorSummary(
-        rows=tuple(_warned(row, {} if f else rhat) for row in wish.rows(answers)),
+        rows=tuple(_warned(row, rhat if f is None else {}) for row in wish.rows(answers)),
         status=Status("suspect" if notes else "converged", message),
         warnings=tuple(notes),
         n=sample.n,
@@ -151,12 +151,7 @@ def _weights(weights: Any, sample: Sample) -> Array:
             f"weights has shape {array.shape} for {sample.chains} chains of {sample.draws} draws; "
             f"pass ({sample.n},) or ({sample.chains}, {sample.draws})."
         )
-    if array.min() < 0 or np.count_nonzero(array) < 2:
-        raise InputError(
-            f"weights has a least value of {array.min():g} and {np.count_nonzero(array)} that are "
-            "not zero; pass numbers >= 0, at least two of them positive."
-        )
-    return array.reshape(-1)
+    return as_weights(array.reshape(-1), sample.n)
 
 
 def _mixing(

@@ -41,12 +41,12 @@ def locate(sample: Sample, score: Any) -> Located:
             return _aligned(sample, read(score, "score"))
         if callable(score):
             points, names = sample.columns()
-            return Located(points, _checked(_called(score, points), points), tuple(names))
+            return Located(points, _called(score, points), tuple(names))
     target = as_target(score)
     points = as_finite("points of the target", target.unconstrain(sample.variables), ndim=(2,))
     if len(points) != sample.n:
         raise InputError(f"score has {len(points)} points for {sample.n} draws; give one each.")
-    return Located(points, _checked(target.score(points), points), _names(points.shape[1]))
+    return Located(points, target.score(points), _names(points.shape[1]))
 
 
 def _stored(sample: Sample) -> Located:
@@ -63,7 +63,7 @@ def _stored(sample: Sample) -> Located:
         if points.ndim == 3 and points.shape[:2] == (sample.chains, sample.draws):
             dim = points.shape[2]
             points = as_finite(STORED[0], points.reshape(sample.n, dim))
-            scores = _checked(scores.reshape(sample.n, -1), points)
+            scores = scores.reshape(sample.n, -1)
             return Located(points, scores, _names(dim))
     raise InputError(
         "score is missing: the draws have no group 'score', nor unconstrained_draw and gradient "
@@ -101,17 +101,7 @@ def _by_name(sample: Sample, scores: Sample) -> Located:
 def _aligned(sample: Sample, scores: Sample) -> Located:
     sample.check_aligned("score", scores)
     points, names = sample.columns()
-    return Located(points, _checked(scores.columns(argument="score")[0], points), tuple(names))
-
-
-def _checked(scores: Any, points: Array) -> Array:
-    array = as_finite("score", scores)
-    if array.shape != points.shape:
-        raise InputError(
-            f"score has shape {array.shape} for points of shape {points.shape}; "
-            "give the gradient of the log density at each."
-        )
-    return array
+    return Located(points, scores.columns(argument="score")[0], tuple(names))
 
 
 def _called(score: Any, points: Array) -> Any:

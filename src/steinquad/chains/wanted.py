@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -91,33 +92,42 @@ class Moments:
         x = self.columns
         center = np.where(np.ptp(x, axis=0) > 0, self.weights @ x, x[0])
         parts = [x, (x - center) ** 2]
-        parts += [(x <= q).astype(np.float64) for q in self._quantiles()]
+        parts += [(x <= q).astype(np.float64) for q in self.quantiles]
         return np.concatenate(parts, axis=1)
 
     def rows(self, answers: Answers) -> list[Row]:
         """For each parameter the mean, the variance, then chance and quantile of each level."""
         found = []
-        d, quantiles = len(self.labels), self._quantiles()
+        d = len(self.labels)
         for i, label in enumerate(self.labels):
             found += [_mean(label, "mean", answers, i), _variance(label, answers, i, d + i)]
-            order = np.argsort(self.columns[:, i], kind="stable")
             for m, p in enumerate(QUANTILES):
                 j = (2 + m) * d + i
-                chance = _mean(label, f"P[x <= {quantiles[m][i]:.6g}]", answers, j)
+                chance = _mean(label, f"P[x <= {self.quantiles[m, i]:.6g}]", answers, j)
                 found.append(_clipped(chance))
-                found.append(self._quantile(label, p, answers, i, j, order))
+                found.append(self._quantile(label, p, answers, i, j))
         return found
 
-    def _quantiles(self) -> list[Array]:
-        return [_quantile(self.columns, self.weights, p) for p in QUANTILES]
+    @cached_property
+    def order(self) -> np.ndarray:
+        """What sorts every column, (n, d)."""
+        return np.argsort(self.columns, axis=0, kind="stable")
 
-    def _quantile(
-        self, label: str, p: float, answers: Answers, i: int, j: int, order: np.ndarray
-    ) -> Row:
-        values, weights = self.columns[order, i], self.weights[order]
+    @cached_property
+    def quantiles(self) -> Array:
+        """Plain quantiles of every column, (levels, d)."""
+        columns = [self._plain_quantile(i, QUANTILES) for i in range(len(self.labels))]
+        return np.stack(columns, axis=1)
 
+    def _plain_quantile(self, i: int, p: Any) -> Any:
+        """Of a column, by linear interpolation between the middles of the weights."""
+        weights = self.weights[self.order[:, i]]
+        middles = np.cumsum(weights) - weights / 2
+        return np.interp(p, middles, self.columns[self.order[:, i], i])
+
+    def _quantile(self, label: str, p: float, answers: Answers, i: int, j: int) -> Row:
         def at(level: float) -> float:
-            return float(_sorted_quantile(values, weights, np.clip(level, 0.0, 1.0)))
+            return float(self._plain_quantile(i, np.clip(level, 0.0, 1.0)))
 
         def ends(level: float, half: float) -> tuple[float, float]:
             return at(level - half), at(level + half)
@@ -177,17 +187,3 @@ def _clipped(row: Row) -> Row:
     """A probability."""
     mean, low, high = (float(np.clip(v, 0.0, 1.0)) for v in (row.mean, row.low, row.high))
     return row.replaced(mean=mean, low=low, high=high)
-
-
-def _quantile(columns: Array, weights: Array, p: float) -> Array:
-    """Of every column under the weights, (n, d) -> (d,)."""
-    order = np.argsort(columns, axis=0, kind="stable")
-    return np.array(
-        [_sorted_quantile(columns[o, i], weights[o], p) for i, o in enumerate(order.T)]
-    )
-
-
-def _sorted_quantile(values: Array, weights: Array, p: Any) -> Any:
-    """By linear interpolation between the middles of the weights."""
-    middles = np.cumsum(weights) - weights / 2
-    return np.interp(p, middles, values)

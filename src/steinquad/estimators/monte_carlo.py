@@ -37,10 +37,7 @@ class MonteCarlo:
     def obstacle(self, data: Dataset, measure: Measure | None) -> str | None:
         """Why the data cannot be averaged, or None."""
         del measure
-        reason = not_a_sample(data)
-        if reason is None and data.weights is not None and np.sum(data.weights > 0) < 2:
-            return "weights has one positive entry only; MonteCarlo needs at least two draws."
-        return reason
+        return not_a_sample(data)
 
     def estimate(
         self,

@@ -52,6 +52,17 @@ class Posterior:
     jitter: float
 
 
+@dataclass(frozen=True)
+class _Fitted:
+    """Trained weights, which are theta0, whether its prior is flat, and what `tune` needs."""
+
+    vector: Array
+    theta0: np.ndarray
+    flat: bool
+    noise: Array
+    scalars: dict[str, float]
+
+
 def prior_precision(theta0: np.ndarray, alpha: float, flat: bool) -> Array:
     """Diagonal of the prior precision: alpha, and 0 on theta0 if its prior is flat."""
     return np.where(theta0 & flat, 0.0, alpha)
@@ -86,23 +97,18 @@ def laplace(network: SteinNetwork, data: TrainingSet, *, flat: bool, seed: int =
         "residual": residual,
         "weight": float(vector[penalized] @ vector[penalized]),
     }
+    fitted = _Fitted(vector, theta0, flat, noise, scalars)
     if len(vector) <= DENSE_LIMIT:
-        return _dense(at, vector, theta0, flat, noise, scalars)
+        return _dense(at, fitted)
     rows = data.blocks.weights.size * k
     if rows <= min(DENSE_LIMIT, MOST_JACOBIAN // len(vector)):
-        return _by_residuals(at, vector, theta0, flat, noise, scalars)
-    return _matrix_free(Device(network, data), vector, theta0, flat, noise, scalars, seed)
+        return _by_residuals(at, fitted)
+    return _matrix_free(Device(network, data), fitted, seed)
 
 
-def _dense(
-    at: Model,
-    vector: Array,
-    theta0: np.ndarray,
-    flat: bool,
-    noise: Array,
-    scalars: dict[str, float],
-) -> Posterior:
-    matrix = np.asarray(at.gram(vector, noise)[0])
+def _dense(at: Model, fitted: _Fitted) -> Posterior:
+    theta0, flat = fitted.theta0, fitted.flat
+    matrix = np.asarray(at.gram(fitted.vector, fitted.noise)[0])
     if flat:  # eliminate theta0
         w = ~theta0
         cross = matrix[np.ix_(w, theta0)]
@@ -110,25 +116,19 @@ def _dense(
         spectrum = Spectrum.dense(matrix[np.ix_(w, w)] - cross @ inside)
     else:
         spectrum = Spectrum.dense(matrix)
-    precisions = tune(spectrum, **scalars)
+    precisions = tune(spectrum, **fitted.scalars)
     precision = precisions.beta * matrix
     precision[np.diag_indices_from(precision)] += prior_precision(theta0, precisions.alpha, flat)
     factor, jitter = cholesky(precision)
     unit = np.eye(len(theta0))[:, theta0]
     half = scipy.linalg.solve_triangular(factor, unit, lower=True)
-    return Posterior(half.T @ half, precisions, noise, 0.0, matrix, factor, jitter)
+    return Posterior(half.T @ half, precisions, fitted.noise, 0.0, matrix, factor, jitter)
 
 
-def _by_residuals(
-    at: Model,
-    vector: Array,
-    theta0: np.ndarray,
-    flat: bool,
-    noise: Array,
-    scalars: dict[str, float],
-) -> Posterior:
+def _by_residuals(at: Model, fitted: _Fitted) -> Posterior:
     """The same from `K = J_w J_w^T`: theta0 by least squares with errors I / beta + K / alpha."""
-    jacobian = at.jacobian(vector)
+    theta0, flat, noise = fitted.theta0, fitted.flat, fitted.noise
+    jacobian = at.jacobian(fitted.vector)
     jacobian = jacobian / np.tile(noise, len(jacobian) // len(noise))[:, None]
     design, rest = jacobian[:, theta0], jacobian[:, ~theta0]
     kernel = rest @ rest.T
@@ -141,7 +141,8 @@ def _by_residuals(
     # The weights have so many eigenvalues more, all zero.
     zeros = int((~(theta0 & flat)).sum()) - len(kernel)
     precisions = tune(
-        Spectrum(np.append(spectrum.values, 0.0), np.append(spectrum.counts, zeros)), **scalars
+        Spectrum(np.append(spectrum.values, 0.0), np.append(spectrum.counts, zeros)),
+        **fitted.scalars,
     )
     alpha, beta = precisions.alpha, precisions.beta
     factor, jitter = cholesky((beta / alpha) * kernel + np.eye(len(kernel)))
@@ -150,15 +151,7 @@ def _by_residuals(
     return Posterior(np.linalg.inv(precision), precisions, noise, 0.0, None, None, jitter)
 
 
-def _matrix_free(
-    at: Device,
-    vector: Array,
-    theta0: np.ndarray,
-    flat: bool,
-    noise: Array,
-    scalars: dict[str, float],
-    seed: int,
-) -> Posterior:
+def _matrix_free(at: Device, fitted: _Fitted, seed: int) -> Posterior:
     """Eliminate theta0, whose block of G is diagonal, and bound what the weights add to it.
 
     With `a = diag(beta G_00 + alpha0)` and `C = beta G_w0`, the covariance of theta0 is
@@ -166,11 +159,12 @@ def _matrix_free(
     `beta (G_ww - G_w0 G_00^-1 G_0w) + alpha I`: a Gram matrix of centered columns, plus alpha. The
     proper prior of the paper changes that by terms of relative size alpha / (beta n).
     """
+    theta0 = fitted.theta0
     p, k = len(theta0), int(theta0.sum())
     w = ~theta0
 
     def product(v: Array) -> Array:
-        return at.product(vector, noise, v)
+        return at.product(fitted.vector, fitted.noise, v)
 
     columns = np.stack([product(unit) for unit in np.eye(p)[theta0]], axis=1)  # G_.0, (p, k)
     g00 = np.diag(columns[theta0])
@@ -187,9 +181,9 @@ def _matrix_free(
 
     centered = eliminated(np.ones(k))
     spectrum = lanczos_spectrum(centered, p - k, seed=seed)
-    precisions = tune(spectrum, **scalars)
+    precisions = tune(spectrum, **fitted.scalars)
     alpha, beta = precisions.alpha, precisions.beta
-    a = beta * g00 + (0.0 if flat else alpha)
+    a = beta * g00 + (0.0 if fitted.flat else alpha)
     operator = eliminated(beta * g00 / a)
     nystroem = Nystroem.build(operator, p - k, min(NYSTROEM_RANK, (p - k) // 2), seed)
     b = beta * columns[w] / a  # (p - k, k)
@@ -206,4 +200,4 @@ def _matrix_free(
     for i, j in itertools.combinations(range(k), 2):  # polarization
         plus, minus = form(b[:, i] + b[:, j]), form(b[:, i] - b[:, j])
         covariance[i, j] = covariance[j, i] = (sum(plus) - sum(minus)) / 8
-    return Posterior(covariance, precisions, noise, gap, None, None, 0.0)
+    return Posterior(covariance, precisions, fitted.noise, gap, None, None, 0.0)
