@@ -36,7 +36,8 @@ POSTERIORS = {
         eight_schools.CENTRED,
         eight_schools.NON_CENTRED,
         logistic_regression.POSTERIOR,
-        pumps.POSTERIOR,
+        pumps.CENTRED,
+        pumps.NON_CENTRED,
         influenza.POSTERIOR,
         gaussian_process.POSTERIOR,
     )

@@ -47,3 +47,22 @@ def skewed(
     mean = a @ np.full(d, digamma(shape))
     variance = np.sum(a**2, axis=1) * float(polygamma(1, shape))
     return Known(x @ a.T, (shape - np.exp(x)) @ np.linalg.inv(a), mean, variance)
+
+
+def funnel(
+    seed: int, d: int, *, chains: int = 4, draws: int = 500, rho: float = 0.5, spread: float = 0.4
+) -> Known:
+    """The logarithm of a scale, and d - 1 normal effects of that scale."""
+    u = autoregressive(seed, (chains, draws, d), rho)
+    t = spread * u[..., :1]
+    score = np.concatenate(
+        [
+            -t / spread**2 + np.sum(u[..., 1:] ** 2 - 1, axis=-1, keepdims=True),
+            -u[..., 1:] / np.exp(t),
+        ],
+        axis=-1,
+    )
+    variance = np.append(spread**2, np.full(d - 1, np.exp(2 * spread**2)))
+    return Known(
+        np.concatenate([t, np.exp(t) * u[..., 1:]], axis=-1), score, np.zeros(d), variance
+    )

@@ -18,6 +18,7 @@ from steinquad.estimators.monte_carlo import MonteCarlo
 from steinquad.estimators.polynomial import Polynomial
 from steinquad.estimators.quasi_monte_carlo import QuasiMonteCarlo
 from steinquad.estimators.regression import Regression
+from steinquad.estimators.subset import Subset
 from steinquad.measures import Draws, LogDensity, Product, Truncated
 from steinquad.stein import multipliers
 from steinquad.stein.features import Features
@@ -57,6 +58,7 @@ __all__ = [
     "Statistic",
     "Status",
     "Study",
+    "Subset",
     "Support",
     "Truncated",
     "designs",

@@ -1,5 +1,6 @@
 """Evaluations of an integrand: points, values and, where known, scores."""
 
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -116,23 +117,12 @@ class Dataset:
         )
 
     def take(self, rows: np.ndarray) -> "Dataset":
-        """Some of the evaluations, in the order of `rows`."""
-
-        def part(array: Any) -> Any:
-            return None if array is None else array[rows]
-
-        fx = self.fx[:, 0] if self.scalar else self.fx
-        return Dataset(
-            self.x[rows],
-            fx[rows],
-            part(self.score),
-            self.support,
-            part(self.weights),
-            self.names,
-            part(self.noise),
-            part(self.groups),
-            self.sampled,
-        )
+        """Some of the evaluations, in the order of `rows`; what was checked is not again."""
+        part = copy.copy(self)
+        for name in ("x", "fx", "score", "weights", "noise", "groups"):
+            array = getattr(self, name)
+            object.__setattr__(part, name, None if array is None else array[rows])
+        return part
 
     @property
     def n(self) -> int:

@@ -36,6 +36,7 @@ FOLDS = 5
 FEWEST = 20  # draws from which features are tried
 # Numbers in the features beyond squares: all products of coordinates, and higher polynomials.
 MOST_PRODUCTS, MOST_POLYNOMIALS = 12_000_000, 7_000_000
+SPARSE = 4  # products for each parameter where all are too many
 HIGHEST_ORDER = 10
 DRAWS_A_FEATURE = 4  # held-in draws for each feature at least
 RIDGES = (1e-20, 1e-2, 1e-1)  # on features beyond squares, relative to their variance
@@ -291,12 +292,7 @@ def _families(data: Dataset, held_in: int) -> Iterator[_Family]:
     """The features worth trying with `held_in` draws to fit them to."""
     most = held_in // DRAWS_A_FEATURE
     if data.dim > 1:
-        quadratics = ScoreQuadratics().fit(data, None)
-        names = {1: "order 1", 2: "order 2, squares", 3: "order 2"}
-        limits = {1: most, 2: most, 3: min(most, MOST_PRODUCTS // data.n)}
-        names = {k: name for k, name in names.items() if quadratics.size(k) <= limits[k]}
-        if names:
-            yield _Family(ScoreQuadratics(), names, free=2)
+        yield from _quadratics(data, most)
     polynomials = ScorePolynomials().fit(data, None)
     orders = polynomials.orders(min(most, MOST_POLYNOMIALS // data.n))
     lowest = 1 if data.dim == 1 else 3  # the lower ones have been tried
@@ -308,3 +304,17 @@ def _families(data: Dataset, held_in: int) -> Iterator[_Family]:
     kind = "order" if data.dim < HYPERBOLIC_FROM else "hyperbolic order"
     if orders:
         yield _Family(ScorePolynomials(), {order: f"{kind} {order}" for order in orders}, free=2)
+
+
+def _quadratics(data: Dataset, most: int) -> Iterator[_Family]:
+    """All products of coordinates if there is room for them, else the strongest."""
+    d = data.dim
+    names = {k: name for k, name in {1: "order 1", 2: "order 2, squares"}.items() if k * d <= most}
+    every, room = d * (d - 1) // 2, min(most, MOST_PRODUCTS // data.n) - 2 * d
+    count = every if every <= room else min(room, SPARSE * d)
+    if count == every:
+        names[3] = "order 2"
+    elif count >= d:
+        names[3] = f"order 2, {count} products"
+    if names:
+        yield _Family(ScoreQuadratics(products=count if 3 in names else None), names, free=2)

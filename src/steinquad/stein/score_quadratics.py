@@ -16,16 +16,28 @@ from steinquad.dataset import Dataset
 from steinquad.measures.affine import Affine
 from steinquad.measures.base import Measure
 from steinquad.stein.features import Features
+from steinquad.stein.product_screening import strongest_products
 
 __all__ = ["ScoreQuadratics"]
 
 
 @dataclass(frozen=True, eq=False)
 class ScoreQuadratics(Features):
-    """Linear functions (order 1), squares (order 2) and products (order 3) of coordinates."""
+    """Linear functions (order 1), squares (order 2) and products (order 3) of coordinates.
 
+    Attributes:
+        products: how many, those that `fit` finds most promising for its outputs; None for all.
+        affine: coordinates y.
+        matrix: C, in those coordinates.
+        pairs: i and j of each product.
+        name: for tables.
+        highest: order.
+    """
+
+    products: int | None = None
     affine: Affine | None = None
-    matrix: Array | None = None  # C, in the coordinates of `affine`
+    matrix: Array | None = None
+    pairs: tuple[np.ndarray, np.ndarray] | None = None
     name: str = "Stein(quadratics)"
     highest: int = 3
 
@@ -37,7 +49,7 @@ class ScoreQuadratics(Features):
         return None
 
     def fit(self, data: Dataset, measure: Measure | None) -> "ScoreQuadratics":
-        """Scale the coordinates, and regress them on the scores."""
+        """Scale the coordinates, regress them on the scores, and choose the products."""
         del measure
         assert data.score is not None
         weights = data.effective_weights
@@ -46,13 +58,19 @@ class ScoreQuadratics(Features):
         y, score = affine.points(data.x), affine.score(data.score)
         centered = score - weights @ score / weights.sum()
         solution = np.linalg.lstsq(root * centered, root * y, rcond=None)[0]
-        return replace(self, affine=affine, matrix=-solution.T)
+        every, matrix = np.triu_indices(data.dim, 1), -solution.T
+        fitted = replace(self, affine=affine, matrix=matrix, pairs=every)
+        if self.products is None or self.products >= len(every[0]):
+            return fitted
+        lower, drift = fitted(data.x, data.score, 2), score @ matrix.T
+        pairs = strongest_products(y, drift, lower, data.fx, weights, self.products)
+        return replace(fitted, pairs=pairs)
 
     def size(self, order: int) -> int:
         """Those of the first two orders are d each."""
-        assert self.affine is not None
+        assert self.affine is not None and self.pairs is not None
         dim = len(self.affine.shift)
-        return (dim, 2 * dim, dim * (dim + 3) // 2)[min(order, 3) - 1]
+        return (dim, 2 * dim, 2 * dim + len(self.pairs[0]))[min(order, 3) - 1]
 
     def degrees(self, order: int) -> Array:
         """1 and 2."""
@@ -67,6 +85,7 @@ class ScoreQuadratics(Features):
         if order >= 2:
             parts.append(y * drift + np.diag(c))
         if order >= 3:
-            i, j = np.triu_indices(len(c), 1)
+            assert self.pairs is not None
+            i, j = self.pairs
             parts.append(y[:, i] * drift[:, j] + y[:, j] * drift[:, i] + c[i, j] + c[j, i])
         return np.concatenate(parts, axis=1)

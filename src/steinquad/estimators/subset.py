@@ -1,0 +1,126 @@
+"""A dear method on some of the points; the others say what it leaves.
+
+`theta0 + average of (f - g)` over points that g has not seen is unbiased for independent draws
+whatever g is, with a standard error from those points alone. So a method of n^3 operations serves
+for any number of draws.
+"""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from steinquad._types import Progress
+from steinquad.dataset import Dataset
+from steinquad.designs.base import as_count
+from steinquad.errors import InputError
+from steinquad.estimate import Estimate
+from steinquad.estimators.base import Method, constant_estimate, constant_outputs, obstacle
+from steinquad.estimators.cross_fit import held_out
+from steinquad.estimators.monte_carlo import not_a_sample
+from steinquad.estimators.outputs import correlated
+from steinquad.measures.base import Measure
+from steinquad.standard_error import standard_error
+
+__all__ = ["Subset"]
+
+CHUNK = 4096  # points predicted at once
+FEWEST_LEFT = 2
+
+
+@dataclass(frozen=True)
+class Subset:
+    """A method fitted to some of the points and corrected by the average over all others.
+
+    Args:
+        method: which; one with a model of f, such as `sq.ControlFunctional()`.
+        size: number of points it is fitted to, spread evenly over the rows.
+
+    >>> import numpy as np, steinquad as sq
+    >>> x = np.random.default_rng(0).standard_normal((20_000, 1))
+    >>> data = sq.Dataset(x, np.cos(x[:, 0]), score=-x)
+    >>> found = sq.estimate(data, method=sq.Subset(sq.ControlFunctional(), size=100))
+    >>> bool(abs(found.mean - np.exp(-0.5)) < 4 * found.std < 1e-4)
+    True
+    """
+
+    method: Method
+    size: int = 1000
+    checks_itself: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.method, Method):
+            raise InputError(f"method is {self.method!r}; pass one such as ControlFunctional().")
+        as_count("size", self.size, 3)
+
+    @property
+    def name(self) -> str:
+        """Short name for tables."""
+        return f"{self.method.name} on {self.size} points"
+
+    @property
+    def dear(self) -> bool:
+        """As the method itself."""
+        return bool(getattr(self.method, "dear", False))
+
+    def obstacle(self, data: Dataset, measure: Measure | None) -> str | None:
+        """Why the points cannot be averaged, or some of them not be fitted, or None."""
+        reason = not_a_sample(data)
+        if reason:
+            return reason
+        fitted, others = self._split(data)
+        if np.count_nonzero(data.effective_weights[others]) < FEWEST_LEFT:
+            return (
+                f"x has {data.n} points for a size of {self.size}, which leaves too few to "
+                "average; use the method by itself, or a smaller size."
+            )
+        return obstacle(self.method, data.take(fitted), measure)
+
+    def estimate(
+        self,
+        data: Dataset,
+        measure: Measure | None,
+        *,
+        seed: int,
+        progress: Progress,
+        start: Estimate | None = None,
+    ) -> Estimate:
+        """Fit the method, then average what it leaves; see `Method.estimate`."""
+        if constant_outputs(data).all():
+            return constant_estimate(data, self.name)
+        reason = self.obstacle(data, measure)
+        if reason:
+            raise InputError(reason)
+        fitted, others = self._split(data)
+        fit = self.method.estimate(
+            data.take(fitted), measure, seed=seed, progress=progress, start=start
+        )
+        if fit.status.code == "not_finite":
+            return replace(fit, method=self.name, n=data.n)
+        rest = data.take(others)
+        assert fit._model_mean is not None
+        chunks = np.array_split(np.arange(rest.n), -(-rest.n // CHUNK))
+        values = np.concatenate([held_out(fit, rest.take(rows)) for rows in chunks])
+        mean = rest.effective_weights @ values / rest.effective_weights.sum()
+        std, dof = standard_error(values, rest.effective_weights, rest.groups)
+        return Estimate.build(
+            mean,
+            correlated(std**2, values - mean),
+            scalar=data.scalar,
+            method=self.name,
+            status=fit.status,
+            n=data.n,
+            dof=dof,
+            stats={**fit.stats, "fitted_points": len(fitted)},
+            history=fit.history,
+            values=rest.fx,
+            fitted=rest.fx - values + fit._model_mean,
+            predictor=fit.predictor,
+            _model_mean=fit._model_mean,
+            _state=fit._state,
+        )
+
+    def _split(self, data: Dataset) -> tuple[np.ndarray, np.ndarray]:
+        """Rows to be fitted, evenly spread, and the others."""
+        fitted = np.unique(np.linspace(0, data.n - 1, min(self.size, data.n)).round().astype(int))
+        return fitted, np.setdiff1d(np.arange(data.n), fitted)
