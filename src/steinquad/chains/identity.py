@@ -33,17 +33,23 @@ def identity_violation(data: Dataset) -> str | None:
     y, score = affine.points(data.x), affine.score(data.score)
     weights = data.effective_weights / data.effective_weights.sum()
     batches = np.array_split(np.arange(data.n), _count(y * score, data))
-    first = np.stack([weights[rows] @ score[rows] for rows in batches])
     share = np.array([weights[rows].sum() for rows in batches])
     dof = 1.0 / np.sum(share**2) - 1  # that of equal batches is their number less one
     if dof < FEWEST_BATCHES / 2:
         return None  # a few draws have all the weight
-    second = np.stack([y[rows].T @ (weights[rows, None] * score[rows]) for rows in batches])
-    second += share[:, None, None] * np.eye(data.dim)
-    sums = np.concatenate([first, second.reshape(len(batches), -1)], axis=1)
-    mean = sums.sum(axis=0)
-    spread = sums - share[:, None] * mean
-    error = np.sqrt(np.sum(spread**2, axis=0) * len(batches) / (len(batches) - 1))
+
+    def sums(batch: int) -> Array:
+        """What the identities say is zero, (1 + d, d), summed over a batch."""
+        rows = batches[batch]
+        one_and_y = np.column_stack([np.ones(len(rows)), y[rows]])
+        found = one_and_y.T @ (weights[rows, None] * score[rows])
+        found[1:] += share[batch] * np.eye(data.dim)
+        return found.ravel()
+
+    # Twice, rather than keeping d^2 numbers of every batch.
+    mean = sum((sums(b) for b in range(len(batches))), np.zeros(data.dim * (data.dim + 1)))
+    square = sum(((sums(b) - share[b] * mean) ** 2 for b in range(len(batches))), 0.0 * mean)
+    error = np.sqrt(square * len(batches) / (len(batches) - 1))
     ratio = np.divide(np.abs(mean), error, out=np.zeros_like(mean), where=error > 0)
     worst = int(np.argmax(ratio))
     limit = float(stdtrit(dof, 1 - FALSE_ALARM / (2 * len(ratio))))

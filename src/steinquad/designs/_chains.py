@@ -10,7 +10,16 @@ import numpy as np
 
 from steinquad._types import Array, Progress
 
-__all__ = ["Chains", "Forgetful", "Memory", "convergence", "run_blocks", "scan_chains", "stuck"]
+__all__ = [
+    "RHAT_LIMIT",
+    "Chains",
+    "Forgetful",
+    "Memory",
+    "convergence",
+    "run_blocks",
+    "scan_chains",
+    "stuck",
+]
 
 BLOCKS = 20  # progress is reported so often
 RHAT_LIMIT = 1.01

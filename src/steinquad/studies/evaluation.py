@@ -30,6 +30,7 @@ __all__ = [
     "Outcome",
     "evaluate",
     "evaluate_each",
+    "find",
     "kill_commands",
     "limit_memory",
     "load",
