@@ -3,6 +3,7 @@
 import html
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -173,10 +174,24 @@ def test_a_plain_average_has_no_model(tmp_path):
 
 def test_sobol_points(tmp_path):
     study = make(tmp_path, points="sobol", method=sq.QuasiMonteCarlo())
-    study.run()
+    answer = study.run()
     content = study.report(tmp_path / "r.html")
-    assert all(each["std"] is None for each in content["outputs"][0]["average"])
+    (output,) = content["outputs"]
+    averages = output["average"]
+    # By the spread of the replicates, once each of the sixteen has a point.
+    assert all((each["std"] is None) == (each["n"] < 16) for each in averages)
+    assert averages[-1]["std"] == pytest.approx(answer.std, rel=1e-12)
+    assert averages[-1]["mean"] == pytest.approx(answer.mean, rel=1e-12)
+    assert output["weighted"] is False
     assert "no model" in content["sensitivity"]["reason"]
+
+
+def test_adaptive_points_are_averaged_by_their_weights(tmp_path):
+    study = replace(make(tmp_path, points="adaptive", method=sq.Polynomial()), runs=240)
+    study.run()
+    content = study.report(tmp_path / "r.html", tmp_path / "r.md")
+    assert content["outputs"][0]["weighted"] is True
+    assert "The weighted average of the same runs has the std" in (tmp_path / "r.md").read_text()
 
 
 def test_dependent_inputs(tmp_path):

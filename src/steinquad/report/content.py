@@ -22,6 +22,7 @@ from steinquad.report.sensitivity import (
 )
 from steinquad.standard_error import standard_error
 from steinquad.studies.answer import Gathered, gather, independent
+from steinquad.studies.points import REPLICATES
 from steinquad.studies.study import Study
 from steinquad.summaries.statistic import Statistic
 
@@ -121,7 +122,8 @@ def _answer(
                 "spread": float(drawn[:, j].std(ddof=1)),
                 "distribution": [each.to_dict() for each in distribution[name]],
                 "convergence": [_look(n, each, j) for n, each in kept],
-                "average": _averages(data, j, iid=study.points != "sobol"),
+                "average": _averages(data, j, study.points),
+                "weighted": bool(np.any(data.weights != 1.0)),
                 "check": _check(estimate, j, drawn[:, j]),
                 "predicted": _predicted(estimate, j),
                 "effects": [] if found is None else _effects(found, study.measure.names, j),
@@ -166,14 +168,17 @@ def _look(n: int, record: Mapping[str, Any], j: int) -> dict[str, Any]:
     }
 
 
-def _averages(data: Gathered, j: int, *, iid: bool) -> list[dict[str, Any]]:
-    """The average of the first values, with its standard error for independent points."""
+def _averages(data: Gathered, j: int, kind: str) -> list[dict[str, Any]]:
+    """The average of the first values, with its standard error: of Sobol points by replicates."""
     values, n = data.fx[:, j], len(data.fx)
+    replicates = data.numbers % REPLICATES if kind == "sobol" else None
     looks = np.geomspace(max(FIRST_LOOK * n, 2), n, LOOKS).round().astype(int)
     found = []
     for m in np.unique(looks).tolist():
-        weights = data.weights[:m]
-        error = float(standard_error(values[:m, None], weights)[0][0]) if iid else None
+        weights, groups = data.weights[:m], None if replicates is None else replicates[:m]
+        error = None
+        if groups is None or len(np.unique(groups)) == REPLICATES:
+            error = float(standard_error(values[:m, None], weights, groups)[0][0])
         mean = float(np.average(values[:m], weights=weights))
         found.append({"n": m, "mean": mean, "std": error})
     return found

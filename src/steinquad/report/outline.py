@@ -94,13 +94,18 @@ def _answer(output: dict[str, Any]) -> Answer:
     last = output["average"][-1]
     more = f"One run varies by {short(output['spread'], 2, unit)} (standard deviation)."
     if last["std"] and std > 0:
-        more += f" The plain average of the same runs has the std {short(last['std'], 2, unit)}."
+        more += f" {_average(output).capitalize()} of the same runs has the std "
+        more += f"{short(last['std'], 2, unit)}."
     return Answer(
         output["name"],
         with_std(mean, std, unit),
         f"95 % interval: {interval(low, high, mean, std, unit)}",
         more,
     )
+
+
+def _average(output: dict[str, Any]) -> str:
+    return "the weighted average" if output["weighted"] else "the plain average"
 
 
 def _distribution(output: dict[str, Any]) -> Iterator[Block]:
@@ -176,7 +181,7 @@ def _convergence(output: dict[str, Any]) -> Iterator[Block]:
             "One estimate is stored, the last. A study with a target, or with every = ... in its "
             "budget, keeps those on the way too."
         )
-        caption += " Dashed line: the plain average of the first runs"
+        caption += f" Dashed line: {_average(output)} of the first runs"
         caption += ", with its 95 % band." if output["average"][-1]["std"] is not None else "."
     yield Figure(convergence(output), caption, table)
     drawn = shrinking(output)
@@ -185,7 +190,7 @@ def _convergence(output: dict[str, Any]) -> Iterator[Block]:
             drawn,
             "Standard deviation of the estimate (dots)"
             + (
-                " and of the plain average (dashed) against runs."
+                f" and of {_average(output)} (dashed) against runs."
                 if output["average"][-1]["std"]
                 else " against runs."
             ),
