@@ -52,11 +52,24 @@ def test_methods_find_its_moments(dim):
         (Truncated(st.norm(), None, 1.0), "1"),
         (st.beta(0.5, 2.0), "0"),
         (st.beta(2.0, 1.0), "1"),
+        (st.expon(5.0), "5"),
+        (st.gamma(0.9, -700.0), "-700"),
+        (st.uniform(-3, 2), "-3"),
     ],
 )
 def test_a_density_that_jumps_inside_is_refused(other, side):
     with pytest.raises(sq.InputError, match=rf"components\[1\] ends at {side}, inside"):
         Mixture([st.norm(), other], [1, 1])
+
+
+@pytest.mark.parametrize("shift", (-700.0, 0.0, 5.0))
+@pytest.mark.parametrize(
+    "law", (st.gamma(1.2), st.gamma(1.05), st.beta(1.3, 4.0), st.weibull_min(1.5))
+)
+def test_a_density_that_fades_slowly_is_taken(law, shift):
+    """Beside a side that is not 0, the next number is not near enough to see it at zero."""
+    both = Mixture([st.norm(), law.dist(*law.args, loc=shift)], [1, 1])
+    assert both.support.low[0] == -np.inf
 
 
 def test_sides_that_all_share_may_jump():

@@ -19,6 +19,7 @@ __all__ = ["Mixture"]
 
 NEEDED = frozenset({"log_density", "sample", "cdf", "icdf"})
 SMALLEST_JUMP = 1e-6  # of a component's density at a side, in units of that at its median
+FADES, FURTHER = 0.7, 1e6  # it fades if it has this share of what it has so many times further off
 
 
 class Mixture(Measure):
@@ -110,9 +111,10 @@ def _check_sides(i: int, component: Measure, whole: Support) -> None:
         if side == end:
             continue
         step = max(float(np.spacing(abs(side))), 1e-200)  # still a normal number beside 0
-        beside = side + math.copysign(step, float(middle[0, 0]) - side)
-        jump, usual = np.exp(component.log_density(np.array([[beside], [middle[0, 0]]])))
-        if not jump <= SMALLEST_JUMP * usual:
+        step = math.copysign(step, float(middle[0, 0]) - side)
+        places = np.array([side + step, side + FURTHER * step, middle[0, 0]])[:, None]
+        jump, further, usual = np.exp(component.log_density(places))
+        if not jump <= max(SMALLEST_JUMP * usual, FADES * further):
             raise InputError(
                 f"components[{i}] ends at {side:g}, inside the mixture's support {whole}, where "
                 "its density jumps, and Stein's identity fails; let it fade to zero there, or "
