@@ -171,7 +171,7 @@ def _like(name: str, values: Any, points: Array) -> Array:
     array = as_points(name, values)
     if array.shape != points.shape:
         raise InputError(
-            f"{name} has shape {array.shape} but x has shape {points.shape}; "
+            f"{name} has shape {array.shape} but the points have shape {points.shape}; "
             "pass one gradient of the log density for each point."
         )
     return array

@@ -7,6 +7,7 @@ import numpy as np
 from steinquad._types import Array
 
 __all__ = [
+    "MANY_GROUPS",
     "autocorrelated",
     "effective_sample_size",
     "far_from_average",

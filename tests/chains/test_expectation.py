@@ -192,6 +192,21 @@ def test_weighted_draws(d):
     assert 0.7 < found["x0"].mcse / np.sqrt(known.variance[0] / size) < 1.4
 
 
+@pytest.mark.parametrize("positive", (2, 150, 300))
+@pytest.mark.parametrize("d", DIMS)
+def test_draws_without_weight_are_as_good_as_absent(d, positive):
+    known = normal(0, d, chains=1, draws=1000)
+    weights = np.where(np.arange(1000) < positive, 1.0, 0.0)
+    found = sq.posterior_expectation(known.draws, score=known.score, weights=weights)
+    part = slice(0, positive)
+    alone = sq.posterior_expectation(
+        known.draws[:, part], score=known.score[:, part], weights=np.ones(positive)
+    )
+    for a, b in zip(found, alone, strict=True):
+        if a.statistic in ("mean", "variance"):
+            assert (a.mean, a.std) == pytest.approx((b.mean, b.std), rel=1e-9), a.name
+
+
 def test_importance_weights_move_the_law():
     known = normal(10, 1, rho=0.0, draws=1000)
     x = known.draws[..., 0]

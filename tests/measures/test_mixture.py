@@ -55,6 +55,7 @@ def test_methods_find_its_moments(dim):
         (st.expon(5.0), "5"),
         (st.gamma(0.9, -700.0), "-700"),
         (st.uniform(-3, 2), "-3"),
+        (Truncated(st.norm(1.7e9, 0.2), low=1.7e9 - 0.4), r"1\.7e\+09"),
     ],
 )
 def test_a_density_that_jumps_inside_is_refused(other, side):

@@ -38,6 +38,18 @@ def test_a_scale_goes_with_every_effect(d):
     }
 
 
+def test_constant_outputs_have_no_say():
+    known = funnel(0, 20, spread=0.3)
+    x = known.draws.reshape(-1, 20)
+    constants = np.repeat([[0.1, 0.3, 1.0]], 15, axis=0).reshape(1, -1).repeat(len(x), axis=0)
+    pairs = [
+        ScoreQuadratics(products=19).fit(sq.Dataset(x, f, known.score.reshape(-1, 20)), None).pairs
+        for f in (x, np.concatenate([x, constants], axis=1))
+    ]
+    assert pairs[0] is not None and pairs[1] is not None
+    assert set(zip(*pairs[0], strict=True)) == set(zip(*pairs[1], strict=True))
+
+
 def test_thinned_draws_and_weights_find_the_same(monkeypatch):
     data = dataset(funnel(1, 8, spread=0.3), lambda x: x, np.linspace(0.5, 1.5, 2000))
     before = ScoreQuadratics(products=7).fit(data, None).pairs

@@ -100,6 +100,8 @@ def posterior_expectation(
         names=place.names,
         groups=sample.groups,
     )
+    if weight is not None:
+        data = data.take(np.flatnonzero(weight))
     reason = score_obstacle(data, None)
     if reason:
         raise InputError(reason)

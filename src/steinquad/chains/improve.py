@@ -317,4 +317,4 @@ def _quadratics(data: Dataset, most: int) -> Iterator[_Family]:
     elif count >= d:
         names[3] = f"order 2, {count} products"
     if names:
-        yield _Family(ScoreQuadratics(products=count if 3 in names else None), names, free=2)
+        yield _Family(ScoreQuadratics(products=count if 3 in names else 0), names, free=2)

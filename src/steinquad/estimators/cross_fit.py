@@ -19,7 +19,7 @@ from steinquad.estimators.base import Method
 from steinquad.measures.base import Measure
 from steinquad.standard_error import standard_error
 
-__all__ = ["checked", "cross_fit", "held_out", "parts", "widened"]
+__all__ = ["above_rounding", "checked", "cross_fit", "held_out", "parts", "widened"]
 
 ROUNDING = 1e-14  # of an estimate, relative to the largest value
 OWN_SHARE = 10.0  # of the cross-fitted std up to which a wider one is heeded
@@ -38,6 +38,12 @@ def parts(data: Dataset, folds: int, seed: int) -> list[np.ndarray]:
     if min(len(part) for part in whole) < data.n / (2 * folds):  # too few groups, or unequal ones
         return np.array_split(np.arange(data.n), folds)
     return whole
+
+
+def above_rounding(std: Array, fx: Array) -> Array:
+    """Standard errors (k,) no smaller than the values (n, k) can tell; zero for constants."""
+    floored = np.maximum(std, ROUNDING * np.max(np.abs(fx), axis=0) * np.any(std > 0))
+    return np.where(np.ptp(fx, axis=0) == 0, 0.0, floored)
 
 
 def held_out(fit: Estimate, data: Dataset) -> Array:
@@ -98,8 +104,7 @@ def cross_fit(
     w = weights / weights.sum()
     mean = w @ values
     std, dof = standard_error(values, weights, judging.groups)
-    std = np.maximum(std, ROUNDING * np.max(np.abs(data.fx), axis=0) * np.any(std > 0))
-    std[np.ptp(data.fx, axis=0) == 0] = 0.0
+    std = above_rounding(std, data.fx)
     gap = np.abs(mean - np.atleast_1d(estimate.mean))
     distance = np.divide(gap, std, out=np.where(gap > 0, np.inf, 0.0), where=std > 0)
     distance[np.ptp(data.fx, axis=0) == 0] = 0.0

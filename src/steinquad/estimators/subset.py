@@ -14,18 +14,19 @@ from steinquad._types import Progress
 from steinquad.dataset import Dataset
 from steinquad.designs.base import as_count
 from steinquad.errors import InputError
-from steinquad.estimate import Estimate
+from steinquad.estimate import Estimate, Status
 from steinquad.estimators.base import Method, constant_estimate, constant_outputs, obstacle
-from steinquad.estimators.cross_fit import held_out
+from steinquad.estimators.cross_fit import above_rounding, held_out
 from steinquad.estimators.monte_carlo import not_a_sample
 from steinquad.estimators.outputs import correlated
 from steinquad.measures.base import Measure
-from steinquad.standard_error import standard_error
+from steinquad.standard_error import MANY_GROUPS, standard_error
 
 __all__ = ["Subset"]
 
 CHUNK = 4096  # points predicted at once
 FEWEST_LEFT = 2
+LEAST_PART = 0.2  # of every chain that is set aside for the fit
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,9 @@ class Subset:
 
     Args:
         method: which; one with a model of f, such as `sq.ControlFunctional()`.
-        size: number of points it is fitted to, spread evenly over the rows.
+        size: number of points it is fitted to. Of independent draws any, of chains those of the
+            first part of each, at least a fifth: the neighbours of a fitted draw, which may be
+            copies of it, tell nothing of what the fit leaves elsewhere.
 
     >>> import numpy as np, steinquad as sq
     >>> x = np.random.default_rng(0).standard_normal((20_000, 1))
@@ -85,30 +88,37 @@ class Subset:
         progress: Progress,
         start: Estimate | None = None,
     ) -> Estimate:
-        """Fit the method, then average what it leaves; see `Method.estimate`."""
+        """Fit the method, then average what it leaves; see `Method.estimate`.
+
+        It never starts from an earlier fit, which may have seen the points that are averaged.
+        """
+        del start
         if constant_outputs(data).all():
             return constant_estimate(data, self.name)
         reason = self.obstacle(data, measure)
         if reason:
             raise InputError(reason)
         fitted, others = self._split(data)
-        fit = self.method.estimate(
-            data.take(fitted), measure, seed=seed, progress=progress, start=start
-        )
+        fit = self.method.estimate(data.take(fitted), measure, seed=seed, progress=progress)
         if fit.status.code == "not_finite":
             return replace(fit, method=self.name, n=data.n)
         rest = data.take(others)
         assert fit._model_mean is not None
         chunks = np.array_split(np.arange(rest.n), -(-rest.n // CHUNK))
         values = np.concatenate([held_out(fit, rest.take(rows)) for rows in chunks])
-        mean = rest.effective_weights @ values / rest.effective_weights.sum()
-        std, dof = standard_error(values, rest.effective_weights, rest.groups)
+        weights = rest.effective_weights
+        mean = weights @ values / weights.sum()
+        std, dof = standard_error(values, weights, rest.groups)
+        spread = np.sqrt(weights)[:, None] * (values - mean)
+        status = fit.status
+        if status.code == "constant":  # where it was fitted
+            status = Status("converged", "f varies only at points that were averaged, not fitted")
         return Estimate.build(
             mean,
-            correlated(std**2, values - mean),
+            correlated(above_rounding(std, data.fx) ** 2, spread),
             scalar=data.scalar,
             method=self.name,
-            status=fit.status,
+            status=status,
             n=data.n,
             dof=dof,
             stats={**fit.stats, "fitted_points": len(fitted)},
@@ -121,6 +131,29 @@ class Subset:
         )
 
     def _split(self, data: Dataset) -> tuple[np.ndarray, np.ndarray]:
-        """Rows to be fitted, evenly spread, and the others."""
-        fitted = np.unique(np.linspace(0, data.n - 1, min(self.size, data.n)).round().astype(int))
-        return fitted, np.setdiff1d(np.arange(data.n), fitted)
+        """Rows to be fitted, and those to be averaged."""
+        rows = np.arange(data.n)
+        if data.groups is None:
+            fitted = _spread(rows, self.size)
+            return fitted, np.setdiff1d(rows, fitted)
+        wanted = max(self.size, int(np.ceil(LEAST_PART * data.n)))
+        first = _first_part(data.groups, wanted)
+        return _spread(rows[first], self.size), rows[~first]
+
+
+def _spread(rows: np.ndarray, count: int) -> np.ndarray:
+    """So many of them, evenly spread."""
+    at = np.linspace(0, len(rows) - 1, min(count, len(rows))).round().astype(int)
+    return rows[np.unique(at)]
+
+
+def _first_part(groups: np.ndarray, wanted: int) -> np.ndarray:
+    """Which rows are of the first part: whole groups where they are many, else of each its own."""
+    labels, sizes = np.unique(groups, return_counts=True)
+    if len(labels) >= MANY_GROUPS:
+        return groups <= labels[min(np.searchsorted(np.cumsum(sizes), wanted), len(labels) - 1)]
+    first = np.zeros(len(groups), dtype=bool)
+    for label, size in zip(labels, sizes, strict=True):
+        own = np.flatnonzero(groups == label)
+        first[own[: int(np.ceil(wanted * size / len(groups)))]] = True
+    return first

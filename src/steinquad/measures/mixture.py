@@ -19,7 +19,9 @@ __all__ = ["Mixture"]
 
 NEEDED = frozenset({"log_density", "sample", "cdf", "icdf"})
 SMALLEST_JUMP = 1e-6  # of a component's density at a side, in units of that at its median
-FADES, FURTHER = 0.7, 1e6  # it fades if it has this share of what it has so many times further off
+# A density fades if it has at most this share of what it has so many times further off, which must
+# still be so near to the side, in units of the way to the median.
+FADES, FURTHER, NEAR = 0.7, 1e6, 1e-3
 
 
 class Mixture(Measure):
@@ -111,10 +113,12 @@ def _check_sides(i: int, component: Measure, whole: Support) -> None:
         if side == end:
             continue
         step = max(float(np.spacing(abs(side))), 1e-200)  # still a normal number beside 0
-        step = math.copysign(step, float(middle[0, 0]) - side)
+        width = float(middle[0, 0]) - side
+        step = math.copysign(step, width)
         places = np.array([side + step, side + FURTHER * step, middle[0, 0]])[:, None]
         jump, further, usual = np.exp(component.log_density(places))
-        if not jump <= max(SMALLEST_JUMP * usual, FADES * further):
+        near = FURTHER * abs(step) <= NEAR * abs(width)
+        if not jump <= max(SMALLEST_JUMP * usual, FADES * further if near else 0.0):
             raise InputError(
                 f"components[{i}] ends at {side:g}, inside the mixture's support {whole}, where "
                 "its density jumps, and Stein's identity fails; let it fade to zero there, or "

@@ -9,6 +9,7 @@ from importlib.metadata import version
 from typing import Any
 
 import numpy as np
+from scipy.special import stdtrit
 
 from steinquad._types import Array, Progress
 from steinquad.errors import InputError
@@ -31,6 +32,7 @@ __all__ = ["CITE", "collect"]
 PACKAGES = ("steinquad", "numpy", "scipy", "jax", "numpyro")
 MOST_SHOWN = 1000  # predicted and simulated values that are listed; the store has all
 LOOKS, FIRST_LOOK = 24, 0.1  # at the plain average on the way, from this share on
+FEWEST_LOOKED_AT = 8  # runs
 LONGEST_ERROR = 500  # characters of an example
 CITE = {
     "software": "The steinquad developers. steinquad: Bayesian numerical integration, version {}.",
@@ -172,15 +174,18 @@ def _averages(data: Gathered, j: int, kind: str) -> list[dict[str, Any]]:
     """The average of the first values, with its standard error: of Sobol points by replicates."""
     values, n = data.fx[:, j], len(data.fx)
     replicates = data.numbers % REPLICATES if kind == "sobol" else None
-    looks = np.geomspace(max(FIRST_LOOK * n, 2), n, LOOKS).round().astype(int)
+    looks = (
+        np.geomspace(max(FIRST_LOOK * n, min(FEWEST_LOOKED_AT, n)), n, LOOKS).round().astype(int)
+    )
     found = []
     for m in np.unique(looks).tolist():
         weights, groups = data.weights[:m], None if replicates is None else replicates[:m]
-        error = None
+        error = half = None
         if groups is None or len(np.unique(groups)) == REPLICATES:
-            error = float(standard_error(values[:m, None], weights, groups)[0][0])
+            (error,), dof = standard_error(values[:m, None], weights, groups)
+            error, half = float(error), float(stdtrit(dof, 0.975) * error)
         mean = float(np.average(values[:m], weights=weights))
-        found.append({"n": m, "mean": mean, "std": error})
+        found.append({"n": m, "mean": mean, "std": error, "half95": half})
     return found
 
 

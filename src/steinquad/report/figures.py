@@ -16,19 +16,21 @@ def convergence(output: dict[str, Any]) -> str:
     n = [look["n"] for look in looks]
     low = [look["interval95"][0] - last for look in looks]
     high = [look["interval95"][1] - last for look in looks]
-    average = [each["mean"] - last for each in averages] if len(looks) == 1 else []
-    counts = [each["n"] for each in averages][: len(average)]
-    half = [TWO_SIDED * (each["std"] or 0.0) for each in averages][: len(average)]
-    below = [a - h for a, h in zip(average, half, strict=True)]
-    above = [a + h for a, h in zip(average, half, strict=True)]
+    averages = averages if len(looks) == 1 else []
+    average, counts = [each["mean"] - last for each in averages], [each["n"] for each in averages]
+    known = [each for each in averages if each["half95"] is not None]
+    below, above = (
+        [each["mean"] - last + sign * each["half95"] for each in known] for sign in (-1, 1)
+    )
     axes = Axes(
         (min(n[0], *counts, n[-1]), n[-1]),
-        (min(*low, *below, 0.0), max(*high, *above, 0.0)),
+        (min(*low, *below, *average, 0.0), max(*high, *above, *average, 0.0)),
         ("runs", ""),
         ("estimate less the answer", output["unit"]),
     )
+    if known:
+        axes.band([each["n"] for each in known], below, above, "band-b")
     if average:
-        axes.band(counts, below, above, "band-b")
         axes.line(counts, average, "line-b")
     for count, a, b in zip(n, low, high, strict=True):
         axes.line([count, count], [a, b], "line-a")

@@ -16,6 +16,7 @@ __all__ = ["strongest_products"]
 SKETCHES = 64
 MOST_NUMBERS = 100_000_000  # draws times products that one sketch may look at
 FEWEST_DRAWS = 1000
+EXACT = 1e-10  # of the spread of an output: nothing is left of it
 
 
 def strongest_products(
@@ -38,6 +39,7 @@ def strongest_products(
     step = max(len(y) // max(MOST_NUMBERS // dim**2, FEWEST_DRAWS), 1)
     y, drift, sketches = y[::step], drift[::step], sketches[::step]
     w = weights[::step] / weights[::step].sum()
+    sketches = sketches - w @ sketches
 
     def symmetric(matrix: Array) -> Array:
         return matrix + matrix.T
@@ -57,12 +59,15 @@ def strongest_products(
 
 
 def _left(lower: Array, fx: Array, weights: Array) -> Array:
-    """Of every output, in units of its standard deviation, (n, k)."""
+    """Of every output, in units of its own standard deviation, (n, k); nothing of constants."""
     w = weights / weights.sum()
+    fx = fx[:, np.ptp(fx, axis=0) > 0]
     centered = fx - w @ fx
     spread = np.sqrt(w @ centered**2)
-    scaled = centered[:, spread > 0] / spread[spread > 0]
+    scaled = centered / np.where(spread > 0, spread, 1.0)
     root = np.sqrt(w)[:, None]
     features = lower - w @ lower
     solution = np.linalg.lstsq(root * features, root * scaled, rcond=None)[0]
-    return scaled - features @ solution
+    left = scaled - features @ solution
+    size = np.sqrt(w @ left**2)
+    return left[:, size > EXACT] / size[size > EXACT]

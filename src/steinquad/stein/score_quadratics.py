@@ -58,12 +58,14 @@ class ScoreQuadratics(Features):
         y, score = affine.points(data.x), affine.score(data.score)
         centered = score - weights @ score / weights.sum()
         solution = np.linalg.lstsq(root * centered, root * y, rcond=None)[0]
-        every, matrix = np.triu_indices(data.dim, 1), -solution.T
-        fitted = replace(self, affine=affine, matrix=matrix, pairs=every)
-        if self.products is None or self.products >= len(every[0]):
+        matrix, all_of_them = -solution.T, data.dim * (data.dim - 1) // 2
+        count = all_of_them if self.products is None else min(self.products, all_of_them)
+        pairs = np.triu_indices(data.dim if count else 0, 1)
+        fitted = replace(self, affine=affine, matrix=matrix, pairs=pairs)
+        if count in (0, all_of_them):
             return fitted
         lower, drift = fitted(data.x, data.score, 2), score @ matrix.T
-        pairs = strongest_products(y, drift, lower, data.fx, weights, self.products)
+        pairs = strongest_products(y, drift, lower, data.fx, weights, count)
         return replace(fitted, pairs=pairs)
 
     def size(self, order: int) -> int:
