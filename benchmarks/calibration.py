@@ -140,7 +140,8 @@ def draw(records: Records, methods: list[str]) -> None:
         for side in ("top", "right"):
             ax.spines[side].set_visible(False)
     axes[0].set_ylabel("|error| / std")
-    axes[-1].legend(frameon=False, fontsize=8, ncols=2, loc="lower left")
+    handles, names = axes[0].get_legend_handles_labels()
+    figure.legend(handles, names, frameon=False, fontsize=8, ncols=6, loc="outside lower center")
     figure.savefig(RESULTS / "calibration.png", dpi=150)
 
 
