@@ -73,6 +73,7 @@ def metropolis(seed, chains=4, draws=250):
     return np.stack(found, axis=1).reshape(-1, 2), np.repeat(np.arange(chains), draws)
 
 
+@pytest.mark.slow
 def test_copies_of_fitted_draws_are_not_averaged():
     """What is left there is next to nothing; eight runs, each |z| above 5 once in 100,000.
 

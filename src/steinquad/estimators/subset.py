@@ -43,7 +43,7 @@ class Subset:
     >>> x = np.random.default_rng(0).standard_normal((20_000, 1))
     >>> data = sq.Dataset(x, np.cos(x[:, 0]), score=-x)
     >>> found = sq.estimate(data, method=sq.Subset(sq.ControlFunctional(), size=100))
-    >>> bool(abs(found.mean - np.exp(-0.5)) < 4 * found.std < 1e-4)
+    >>> bool(abs(found.mean - np.exp(-0.5)) < 4 * found.std < 1e-3)
     True
     """
 

@@ -128,9 +128,7 @@ def _ticks(side: tuple[float, float], most: int, log: bool) -> tuple[int, list[t
     low, high = side
     if log:
         return 0, _log_ticks(low, high, most)
-    step = _step((high - low) / most)
-    first, last = math.ceil(low / step), math.floor(high / step)
-    values = [i * step for i in range(first, last + 1)]
+    step, values = _even(low, high, most)
     largest = max(abs(low), abs(high))
     power = math.floor(math.log10(largest))
     smallest = math.floor(math.log10(step))
@@ -147,17 +145,26 @@ def _log_ticks(low: float, high: float, most: int) -> list[tuple[float, str]]:
         values = [value for value in values if low <= value <= high]
         if len(values) >= 3:
             break
+    if len(values) < 2:  # a short range has no power of ten in it
+        _, values = _even(low, high, most)
     values = values[:: math.ceil(len(values) / (most + 1))]
     return [(value, _power_label(value)) for value in values]
+
+
+def _even(low: float, high: float, most: int) -> tuple[float, list[float]]:
+    """A round step, and its multiples in a range."""
+    step = _step((high - low) / most)
+    first, last = math.ceil(low / step), math.floor(high / step)
+    return step, [i * step for i in range(first, last + 1)]
 
 
 def _power_label(value: float) -> str:
     power = math.floor(math.log10(value) + 1e-9)
     if -2 <= power <= 3:
         return f"{value:g}"
-    lead = round(value / 10.0**power)
+    lead = f"{value / 10.0**power:.4g}"
     text = f"10{str(power).translate(SUPERSCRIPT)}"
-    return text if lead == 1 else f"{lead}·{text}"
+    return text if lead == "1" else f"{lead}·{text}"
 
 
 def _step(rough: float) -> float:
