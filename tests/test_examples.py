@@ -25,7 +25,8 @@ def test_every_example_is_listed():
     assert {path.name for path in EXAMPLES.glob("*.py")} == set(WORDS)
 
 
-SLOW = ("goodwin.py", "wind_farm.py")  # simulators
+# Simulators, and networks that are not small.
+SLOW = ("goodwin.py", "wind_farm.py", "04_own_multiplier.py", "05_compare_methods.py")
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ def test_two_quadratures_agree(name):
     assert max(found.error[label] / abs(found.value[label]) for label in found.value) < 1e-9
 
 
+@pytest.mark.slow
 def test_the_grid_knows_a_posterior_in_closed_form():
     """Two normal means and a gamma rate; the grid also has to find where they are."""
     import common

@@ -2,6 +2,7 @@
 
 import jax.numpy as jnp
 import numpy as np
+import pytest
 import numpyro.distributions as dist
 
 import steinquad as sq
@@ -25,6 +26,7 @@ def test_chains_that_disagree_make_the_estimate_suspect():
     assert np.max(est.stats["design"]["rhat"]) > 1.01
 
 
+@pytest.mark.slow
 def test_default_on_nuts_draws_beats_their_average():
     """A correlated, skewed posterior, d = 2: mean of x1 known from the conditional."""
 

@@ -150,6 +150,7 @@ def test_the_driver_is_killed_a_few_times(tmp_path, monkeypatch):
 ADAPTIVE = {"points": "adaptive", "names": ("kinked", "counting_kinked")}
 
 
+@pytest.mark.slow
 def test_the_driver_of_adaptive_points_is_killed(tmp_path, monkeypatch):
     kill_and_resume(tmp_path, monkeypatch, kills=2, runs=240, seed=105, **ADAPTIVE)
 
