@@ -2,8 +2,8 @@
 
 import jax.numpy as jnp
 import numpy as np
-import pytest
 import numpyro.distributions as dist
+import pytest
 
 import steinquad as sq
 
