@@ -41,6 +41,7 @@ def commit() -> str:
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
 
 
+@pytest.mark.slow
 def test_all_stored_rows():
     rows = stored_rows()
     assert len(rows) == 28 and {row["physics"] for row in rows} == {"p22", "p26"}

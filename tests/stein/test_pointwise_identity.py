@@ -170,7 +170,14 @@ def diagonal(m: Multiplier, x, scores: np.ndarray, low: np.ndarray, high: np.nda
     raise AssertionError(m)
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+# Each is compiled for seconds: two thirds run with make test-all only.
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(case, id=str(case), marks=[pytest.mark.slow] * (i % 3 > 0))
+        for i, case in enumerate(CASES)
+    ],
+)
 def test_density_times_stein_image_is_a_divergence(case):
     low, high = sides(case)
     x = points_in(low, high)
