@@ -249,9 +249,14 @@ def test_points_of_weight_zero_are_left_out_and_others_count_alike():
 def test_duplicates_work_and_jitter_is_reported():
     data = evaluations(60)
     x = np.concatenate([data.x, data.x, data.x + 1e-13])
-    method = BayesianQuadrature(kernel=RBF(), noise=0.0)
-    est = sq.estimate(sq.Dataset(x, smooth(x)), measure=normal(2), method=method)
-    assert est.stats["jitter"] > 0 and abs(est.mean - 2 * np.exp(-0.5)) < 0.05
+    twice = sq.Dataset(x, smooth(x))
+    fixed = BayesianQuadrature(kernel=RBF(), noise=0.0, lengthscales=2.0)
+    est = sq.estimate(twice, measure=normal(2), method=fixed)
+    assert est.stats["jitter"] > 0 and abs(est.mean - 2 * np.exp(-0.5)) < 1e-3
+    # Where the search for lengthscales ends in a singular matrix is a matter of rounding.
+    free = BayesianQuadrature(kernel=RBF(), noise=0.0)
+    est = sq.estimate(twice, measure=normal(2), method=free)
+    assert est.stats["jitter"] > 0 and abs(est.mean - 2 * np.exp(-0.5)) < 5 * est.std
 
 
 def test_memory_is_refused_before_it_is_allocated():

@@ -14,14 +14,13 @@ from steinquad.estimators.base import constant_estimate, constant_outputs
 from steinquad.estimators.outputs import Outputs, correlated
 from steinquad.posterior.gaussian_process import (
     Criterion,
-    Gram,
     Hyperparameters,
     Optimum,
-    Points,
     Posterior,
     ProcessData,
     optimize,
 )
+from steinquad.posterior.gram import Gram, Points
 from steinquad.standard_error import standard_error
 
 __all__ = ["Fixed", "Frame", "estimate_by_process"]

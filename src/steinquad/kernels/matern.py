@@ -41,10 +41,23 @@ class Matern(Kernel):
     def profile(self, t: Any) -> Any:
         """The kernel of a scaled distance."""
         s = self.rate * jnp.abs(t)
+        return self._before(s) * jnp.exp(-s)
+
+    def gram(self, x: Any, y: Any, lengthscales: Any) -> Any:
+        """Kernel matrix with one exponential for all coordinates."""
+        x, y, lengthscales = jnp.asarray(x), jnp.asarray(y), jnp.asarray(lengthscales)
+        value, total = 1.0, 0.0
+        for i in range(x.shape[1]):
+            s = self.rate * jnp.abs(x[:, None, i] - y[None, :, i]) / lengthscales[i]
+            value, total = value * self._before(s), total + s
+        return value * jnp.exp(-total)
+
+    def _before(self, s: Any) -> Any:
+        """The polynomial of s before the exponential."""
         value = jnp.zeros_like(s)
         for coefficient in reversed(self.polynomial):
             value = value * s + coefficient
-        return value * jnp.exp(-s)
+        return value
 
 
 POLYNOMIALS = {0.5: (1.0,), 1.5: (1.0, 1.0), 2.5: (1.0, 1.0, 1.0 / 3.0)}

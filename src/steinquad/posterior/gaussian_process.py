@@ -10,25 +10,23 @@ Its gradient with respect to M is formed by LAPACK and pulled back through the k
 nothing is differentiated through a factorization.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import scipy.linalg
 import scipy.optimize
 
 from steinquad._types import Array, Progress
+from steinquad.posterior.gram import Gram, Points, cross_gram, own_gram, pull_back, variances
 
 __all__ = [
     "Criterion",
-    "Gram",
     "Hyperparameters",
     "Optimum",
-    "Points",
     "Posterior",
     "ProcessData",
     "left_out_loss",
@@ -40,7 +38,7 @@ __all__ = [
 
 SMALL, LARGE = 400, 1200  # points on which hyperparameters are found, and found again
 SMALL_STEPS, WARM_STEPS, LARGE_STEPS = 60, 15, 10
-BLOCK = 512  # columns of the covariance that are formed at a time
+BLOCK = 512  # new points that are predicted at a time
 LENGTHSCALES = (2e-2, 5e1)
 NUGGETS = (1e-11, 1e1)
 AMPLITUDES = (1e-4, 1e5)
@@ -55,17 +53,6 @@ POTRF, TRTRI, POTRI = scipy.linalg.get_lapack_funcs(("potrf", "trtri", "potri"),
 
 # Of the larger subset: the likelihood, or the mean square of the leave-one-out residuals.
 Criterion: TypeAlias = Literal["leave_one_out", "likelihood"]
-Points: TypeAlias = Any  # a pytree of arrays (n, ...)
-
-
-class Gram(Protocol):
-    """A covariance function of unit amplitude, in JAX; hashable, so that it is compiled once."""
-
-    def __call__(self, log_lengthscales: jax.Array, rows: Points, columns: Points) -> jax.Array:
-        """Covariances (n, m) between n rows and m columns."""
-        ...
-
-    def __hash__(self) -> int: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,41 +165,9 @@ def subset(n: int, size: int, seed: int) -> np.ndarray:
     return np.sort(np.random.default_rng(seed).permutation(n)[:size])
 
 
-@partial(jax.jit, static_argnums=0)
-def _gram(gram: Gram, logs: jax.Array, rows: Points, columns: Points) -> jax.Array:
-    return gram(logs, rows, columns)
-
-
-@partial(jax.jit, static_argnums=0)
-def _pull_back(gram: Gram, logs: jax.Array, points: Points, cotangent: jax.Array) -> jax.Array:
-    return jax.vjp(lambda own: gram(own, points, points), logs)[1](cotangent)[0]
-
-
-@partial(jax.jit, static_argnums=0)
-def _variances(gram: Gram, logs: jax.Array, points: Points) -> jax.Array:
-    def one(point: Points) -> jax.Array:
-        single = jax.tree.map(lambda a: a[None], point)
-        return gram(logs, single, single)[0, 0]
-
-    return jax.vmap(one)(points)
-
-
-def _blocks(n: int) -> Iterator[slice]:
-    """All of n in equal blocks, the last one overlapping: JAX compiles for one shape."""
-    size = min(n, BLOCK)
-    for start in range(0, n, size):
-        start = min(start, n - size)
-        yield slice(start, start + size)
-
-
 def _covariance(data: ProcessData, hyper: Hyperparameters) -> Array:
     """M without jitter, in Fortran order."""
-    matrix = np.empty((data.n, data.n), order="F")
-    logs = jnp.asarray(hyper.log_lengthscales)
-    points = jax.tree.map(jnp.asarray, data.points)
-    for block in _blocks(data.n):
-        rows = jax.tree.map(lambda a, block=block: a[block], points)
-        matrix.T[block] = np.asarray(_gram(data.gram, logs, rows, points))
+    matrix = own_gram(data.gram, hyper.log_lengthscales, data.points)
     matrix[np.diag_indices(data.n)] += _diagonal(data, hyper)
     return matrix
 
@@ -344,17 +299,16 @@ class Posterior:
             factor, _ = _factorize(self.data, self.hyper)
             return replace(self, factor=factor).predict(points, basis, return_std)
         means, stds = [], []
-        logs = jnp.asarray(self.hyper.log_lengthscales)
-        old = jax.tree.map(jnp.asarray, self.data.points)
+        gram, logs = self.data.gram, self.hyper.log_lengthscales
         for start in range(0, len(basis), BLOCK):
             block = slice(start, start + BLOCK)
-            new = jax.tree.map(lambda a, block=block: jnp.asarray(a[block]), points)
-            cross = np.asarray(_gram(self.data.gram, logs, new, old))
+            new = jax.tree.map(lambda a, block=block: a[block], points)
+            cross = cross_gram(gram, logs, new, self.data.points)
             means.append(basis[block] @ self.coefficients + cross @ self.alpha)
             if return_std:
-                own = np.asarray(_variances(self.data.gram, logs, new))
-                variance = self._functional_variance(cross.T, own, basis[block])
-                stds.append(np.sqrt(variance)[:, None] * self.hyper.amplitude)
+                own = variances(gram, logs, new)
+                missed = self._functional_variance(cross.T, own, basis[block])
+                stds.append(np.sqrt(missed)[:, None] * self.hyper.amplitude)
         return np.concatenate(means), np.concatenate(stds) if return_std else None
 
     def _functional_variance(self, z: Array, v0: Array, h: Array) -> Array:
@@ -446,13 +400,7 @@ def _pulled(at: Posterior, cotangent: Array) -> Array:
     """A gradient with respect to M as one in the free lengthscales and the nugget."""
     data, parts = at.data, [np.zeros(0)]
     if data.log_lengthscales is None:
-        pulled = _pull_back(
-            data.gram,
-            jnp.asarray(at.hyper.log_lengthscales),
-            jax.tree.map(jnp.asarray, data.points),
-            jnp.asarray(cotangent),
-        )
-        parts.append(np.asarray(pulled))
+        parts.append(pull_back(data.gram, at.hyper.log_lengthscales, data.points, cotangent))
     if data.nugget is None:
         parts.append(np.array([at.hyper.nugget * np.trace(cotangent)]))
     return np.concatenate(parts)

@@ -32,6 +32,7 @@ from steinquad.summaries.statistic import Statistic
 __all__ = ["Surrogate", "chance", "quantile", "score_statistic"]
 
 CRITICAL = -float(ndtri(TAIL))
+ROUNDING = 1e-9  # of the range of the values
 CELLS = 4000  # of equal probability under g, between which the ends of a quantile are found
 
 
@@ -113,16 +114,19 @@ def quantile(values: Array, model: Surrogate, p: float) -> Statistic:
     """The value below which f lies with probability p."""
     n = len(values)
     cells = np.quantile(model.fresh, np.linspace(0.0, 1.0, CELLS + 1))
-    grid = np.unique(np.concatenate([values, model.held, cells]))
+    # A model that is exact but for rounding: no limit lies between it and the value.
+    exact = np.abs(model.held - values) <= ROUNDING * np.ptp(values)
+    held = np.where(exact, values, model.held)
+    grid = np.unique(np.concatenate([values, held, cells]))
     of_model = model.below(grid, "right")
-    first, second = np.minimum(values, model.held), np.maximum(values, model.held)
+    first, second = np.minimum(values, held), np.maximum(values, held)
 
     def counts(rows: np.ndarray) -> Array:
         """How many of these pairs have a grid point between them."""
         begun = np.searchsorted(np.sort(first[rows]), grid, "right")
         return (begun - np.searchsorted(np.sort(second[rows]), grid, "right")).astype(np.float64)
 
-    more, less = counts(values < model.held), counts(values > model.held)
+    more, less = counts(values < held), counts(values > held)
     statistic = score_statistic(more, less, n, p - of_model, model.noise(of_model))
     # Ends are moved out to the next point of the grid, beyond which nothing changes.
     first_kept = int(np.argmax(statistic >= -CRITICAL))

@@ -68,7 +68,7 @@ def distribution(
     >>> data = sq.Dataset(x, np.exp(0.5 * x[:, 0]))
     >>> (found,) = sq.distribution(data, measure=st.norm(), quantiles=[0.95], above=[2.0])
     >>> print(found[1].describe("load"))
-    95 % quantile of load = 2.274   95 %: [2.109, 2.48]   with the model
+    95 % quantile of load = 2.274   95 %: [2.148, 2.439]   with the model
     """
     wanted = Wanted(quantiles, above, below)
     _check_data(data)

@@ -1,0 +1,122 @@
+"""Matrices of a covariance function, tile by tile.
+
+Tiles have one shape, whatever the number of points is, so one program is compiled for each
+covariance function; on a CPU their arrays stay in a core's cache; and of a symmetric matrix half
+the tiles are enough.
+"""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, Protocol, TypeAlias
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from steinquad._types import Array
+
+__all__ = ["Gram", "Points", "cross_gram", "own_gram", "pull_back", "variances"]
+
+TILE_CPU, TILE_ACCELERATOR = 256, 2048  # points
+
+Points: TypeAlias = Any  # a pytree of arrays (n, ...)
+
+
+class Gram(Protocol):
+    """A covariance function of unit amplitude, in JAX; hashable, so that it is compiled once."""
+
+    def __call__(self, log_lengthscales: jax.Array, rows: Points, columns: Points) -> jax.Array:
+        """Covariances (n, m) between n rows and m columns."""
+        ...
+
+    def __hash__(self) -> int: ...
+
+
+def own_gram(gram: Gram, logs: Array, points: Points) -> Array:
+    """Covariances of all points with each other, (n, n), in Fortran order."""
+    n, tiles = _tiles(points)
+    matrix = np.empty((n, n), order="F")
+    for i, (rows, one) in enumerate(tiles):
+        for columns, other in tiles[: i + 1]:
+            part = np.asarray(_gram(gram, logs, one, other))[: _length(rows), : _length(columns)]
+            matrix[rows, columns] = part
+            matrix[columns, rows] = part.T
+    return matrix
+
+
+def cross_gram(gram: Gram, logs: Array, rows: Points, columns: Points) -> Array:
+    """Covariances between two sets of points, (n, m)."""
+    (n, tiles), (m, others) = _tiles(rows), _tiles(columns)
+    matrix = np.empty((n, m))
+    for at, one in tiles:
+        for to, other in others:
+            part = np.asarray(_gram(gram, logs, one, other))
+            matrix[at, to] = part[: _length(at), : _length(to)]
+    return matrix
+
+
+def pull_back(gram: Gram, logs: Array, points: Points, cotangent: Array) -> Array:
+    """Derivative of `sum(cotangent * own_gram)` by the lengthscales; cotangent is symmetric."""
+    _, tiles = _tiles(points)
+    total = np.zeros(len(logs))
+    for i, (rows, one) in enumerate(tiles):
+        for j, (columns, other) in enumerate(tiles[: i + 1]):
+            part = np.zeros((_tile(), _tile()))
+            part[: _length(rows), : _length(columns)] = cotangent[rows, columns]
+            total += (1 if i == j else 2) * np.asarray(_pull_back(gram, logs, one, other, part))
+    return total
+
+
+def variances(gram: Gram, logs: Array, points: Points) -> Array:
+    """Covariance of every point with itself, (n,)."""
+    _, tiles = _tiles(points)
+    return np.concatenate(
+        [np.asarray(_variances(gram, logs, one))[: _length(rows)] for rows, one in tiles]
+    )
+
+
+def _tile() -> int:
+    return TILE_CPU if jax.default_backend() == "cpu" else TILE_ACCELERATOR
+
+
+def _tiles(points: Points) -> tuple[int, list[tuple[slice, Points]]]:
+    """How many points, and their tiles with the rows that each is about."""
+    n, size = len(jax.tree.leaves(points)[0]), _tile()
+    return n, [(rows, _padded(points, rows, size)) for rows in _slices(n, size)]
+
+
+def _slices(n: int, size: int) -> Iterator[slice]:
+    return (slice(start, min(start + size, n)) for start in range(0, n, size))
+
+
+def _length(rows: slice) -> int:
+    return rows.stop - rows.start
+
+
+def _padded(points: Points, rows: slice, size: int) -> Points:
+    """These rows, filled up with copies of the last, which is a point like any other."""
+
+    def pad(a: Array) -> Array:
+        part = np.asarray(a)[rows]
+        return np.concatenate([part, np.repeat(part[-1:], size - len(part), axis=0)])
+
+    return jax.tree.map(pad, points)
+
+
+@partial(jax.jit, static_argnums=0)
+def _gram(gram: Gram, logs: Any, rows: Points, columns: Points) -> jax.Array:
+    return gram(jnp.asarray(logs), rows, columns)
+
+
+@partial(jax.jit, static_argnums=0)
+def _pull_back(gram: Gram, logs: Any, rows: Points, columns: Points, cotangent: Any) -> jax.Array:
+    return jax.vjp(lambda own: gram(own, rows, columns), jnp.asarray(logs))[1](cotangent)[0]
+
+
+@partial(jax.jit, static_argnums=0)
+def _variances(gram: Gram, logs: Any, points: Points) -> jax.Array:
+    def one(point: Points) -> jax.Array:
+        single = jax.tree.map(lambda a: a[None], point)
+        return gram(jnp.asarray(logs), single, single)[0, 0]
+
+    return jax.vmap(one)(points)
