@@ -33,9 +33,7 @@ def test_tiles_make_up_the_matrix(gram, d):
         np.testing.assert_allclose(
             tiled.cross_gram(gram, logs, rows, columns), cross, atol=1e-13 * d
         )
-        np.testing.assert_allclose(
-            tiled.variances(gram, logs, rows), np.diag(own), atol=1e-13 * d
-        )
+        np.testing.assert_allclose(tiled.variances(gram, logs, rows), np.diag(own), atol=1e-13 * d)
 
 
 @pytest.mark.parametrize("d", [1, 2, 5])
@@ -51,14 +49,12 @@ def test_pull_back_is_the_derivative(gram, d):
 
 
 def test_one_program_whatever_the_number_of_points():
-    gram = KernelGram(Matern(1.5))
+    gram, traced = KernelGram(Matern(1.5)), []
     with jax.enable_x64(True):
         for n in (3, 100, N):
             tiled.own_gram(gram, np.zeros(2), points(gram, n, 2, 0))
-            traced = tiled._gram._cache_size()
-            if n > 3:
-                assert traced == before
-            before = traced
+            traced.append(tiled._gram._cache_size())
+    assert len(set(traced)) == 1
 
 
 @pytest.mark.parametrize("nu", [0.5, 1.5, 2.5])
