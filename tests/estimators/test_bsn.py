@@ -293,8 +293,12 @@ def test_a_deeper_network_is_tried_where_the_integrand_stays_rough(monkeypatch):
     def jump(x):
         return np.where((x > 0).any(axis=1), 0.0, np.exp(x.sum(axis=1)))
 
+    def chosen(runner):
+        shape, training = runner.choose({})
+        return runner.deepened(shape, training) if runner.rough else (shape, training)
+
     runner = trainer(jump, n=400, d=2)
-    shape, training = runner.choose({})
+    shape, training = chosen(runner)
     assert (
         shape == Shape("celu", 4, 3, sq.LBFGS(max_steps=1200))
         and training.network.field.depth == 3
@@ -304,14 +308,16 @@ def test_a_deeper_network_is_tried_where_the_integrand_stays_rough(monkeypatch):
     # it has been trained to its end, and is not trained again
     steps = len(runner.losses)
     assert runner.member(0, shape, training).training is training and len(runner.losses) == steps
-    for f, n, fixed in (
-        (jump, 60, {}),  # 40 points for 71 weights
-        (jump, 400, {"activation": "tanh"}),  # only if nothing is given
-        (lambda x: x[:, 0], 400, {}),  # u is constant
+    for f, n in (
+        (jump, 60),  # 40 points for 71 weights
+        (lambda x: x[:, 0], 400),  # u is constant
     ):
-        assert trainer(f, n=n, d=2).choose(fixed)[0].depth == 2
+        assert chosen(trainer(f, n=n, d=2))[0].depth == 2
     monkeypatch.setattr(fold_networks, "ROUGH", 0.0)  # tried on everything, it has to win
-    assert trainer(lambda x: np.tanh(x[:, 0]), n=400, d=2).choose({})[0].depth == 2
+    assert chosen(trainer(lambda x: np.tanh(x[:, 0]), n=400, d=2))[0].depth == 2
+    # only if nothing is given
+    given = sq.BSN(activation="tanh", optimizer=sq.GaussNewton(max_steps=20))
+    assert sq.estimate(dataset(n=400, d=2, f=jump), method=given).stats["depth"] == 2
 
 
 @pytest.mark.usefixtures("x64")

@@ -10,10 +10,11 @@ from steinquad.dataset import Dataset
 from steinquad.errors import InputError
 from steinquad.estimate import Check, Estimate, Status
 from steinquad.estimators.base import constant_estimate, constant_outputs
-from steinquad.estimators.cross_fit import parts
+from steinquad.estimators.cross_fit import checked, cross_fit, held_out, parts, widened
 from steinquad.estimators.fold_answer import Answer, combine
 from steinquad.estimators.fold_networks import (
     Member,
+    Path,
     Shape,
     Split,
     Trainer,
@@ -21,6 +22,7 @@ from steinquad.estimators.fold_networks import (
     splits,
 )
 from steinquad.estimators.outputs import Outputs
+from steinquad.estimators.pieces import Pieces
 from steinquad.estimators.standard_frame import Predictor, StandardFrame, score_obstacle
 from steinquad.measures.base import Measure
 from steinquad.networks.activations import SMOOTH, ActivationName
@@ -32,6 +34,7 @@ from steinquad.training.optimizers import Optimizer
 __all__ = ["BSN"]
 
 FEWEST_FOLDED = 12  # points from which on some are held out
+CLEARLY = 0.8  # of the held-out mean square of one network, below which boxes are worth it
 LARGEST_GAP = 0.05  # relative width of the bounds on the variance that is reported as trouble
 
 
@@ -67,6 +70,9 @@ class BSN:
         members: how many of the folds' networks to train; fewer than folds for a quick look.
         optimizer: how to train; "auto" takes Gauss-Newton, or L-BFGS for three layers and in more
             than seven dimensions.
+        pieces: "auto" gives every box between the jumps of an integrand that stays rough networks
+            of its own, where held-out points confirm it and the measure has distribution functions
+            (and nothing else is given); "one" never does.
     """
 
     width: int | Literal["auto"] = "auto"
@@ -80,6 +86,7 @@ class BSN:
     folds: int | Literal["auto"] = "auto"
     members: int | Literal["all"] = "all"
     optimizer: Optimizer | Literal["auto"] = "auto"
+    pieces: Literal["auto", "one"] = "auto"
     name: str = "BSN"
     dear: ClassVar[bool] = True  # to fit; Choose skips it where a cheap method does well enough
 
@@ -97,6 +104,7 @@ class BSN:
             "boundary": ("coordinate", "paper"),
             "standardize": ("diagonal", "whiten", "none"),
             "directions": ("auto", "random", "coordinates", "separate"),
+            "pieces": ("auto", "one"),
         }
         for option, allowed in choices.items():
             if getattr(self, option) not in allowed:
@@ -160,6 +168,11 @@ class BSN:
         trainer = Trainer(frame, self._splits(data, seed), self.flat, seed, progress)
         known = start._state if start is not None and isinstance(start._state, Shape) else None
         shape, training = (known, None) if known else trainer.choose(self._fixed)
+        if known is None and not self._fixed and trainer.rough:
+            piecewise = None if self.pieces == "one" else self._by_pieces(data, measure, trainer)
+            if piecewise is not None:
+                return piecewise
+            shape, training = trainer.deepened(shape, training)
         if frame.outputs.noise is not None:
             trainer.frame, training = _heeding_noise(trainer, shape, data), None
         frame = trainer.seen_by(shape)
@@ -204,6 +217,46 @@ class BSN:
         if answer.held_out is None:
             return estimate
         return replace(estimate, check=self._check(answer, members, data, outputs))
+
+    def _by_pieces(
+        self, data: Dataset, measure: Measure | None, trainer: Trainer
+    ) -> Estimate | None:
+        """The answer box by box; None where f has no jumps, or boxes are hardly better."""
+        if Pieces.partition(data, measure) is None:
+            return None
+        outputs, split = trainer.frame.outputs, trainer.splits[0]
+        path = Path(trainer)
+        once = Pieces(replace(self, pieces="one", members=1))
+        fitting: dict[str, Any] = {"seed": trainer.seed, "progress": path}
+        trial = once.estimate(data.take(split.train), measure, **fitting)
+        values = held_out(trial, data.take(split.held))
+        assert trial._model_mean is not None
+        missed = (values - trial._model_mean)[:, outputs.varying] / outputs.scale
+        squares = np.maximum(np.mean(missed**2, axis=0), 1e-300)
+        if not np.exp(np.mean(np.log(squares))) < CLEARLY * trainer.least:
+            return None
+        path.answer = np.atleast_1d(trial.mean)
+        if self.members != "all":
+            return replace(once.estimate(data, measure, **fitting), history=path.history)
+        full = Pieces(replace(self, pieces="one")).estimate(data, measure, **fitting)
+        path.answer = np.atleast_1d(full.mean)
+        check = cross_fit(
+            once,
+            data,
+            measure,
+            full,
+            folds=len(trainer.splits),
+            first=(trial, values),
+            split=[each.held for each in trainer.splits],
+            **fitting,
+        )
+        # Seldom is a point between the jump and the cut, so residuals do not tell of it: the std
+        # of the answer itself does, also of its distance from the check.
+        std = np.maximum(np.atleast_1d(full.std), np.atleast_1d(check.std))
+        gap = np.abs(np.atleast_1d(full.mean) - np.atleast_1d(check.mean))
+        distance = np.divide(gap, std, out=np.zeros_like(gap), where=std > 0)
+        wide = widened(replace(full, history=path.history), check, own_share=np.inf)
+        return checked(wide, replace(check, distance=float(distance.max())))
 
     @property
     def checks_itself(self) -> bool:

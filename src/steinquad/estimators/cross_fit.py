@@ -135,16 +135,16 @@ def checked(estimate: Estimate, check: Check) -> Estimate:
     )
 
 
-def widened(full: Estimate, check: Check) -> Estimate:
+def widened(full: Estimate, check: Check, own_share: float = OWN_SHARE) -> Estimate:
     """With the std that a user should go by.
 
     The cross-fitted one, or the distance between the two answers where that is larger; the fit's
-    own, which may know more than the residuals do, counts up to ten times the cross-fitted one.
+    own, which may know more than the residuals do, counts up to so many times the first.
     """
     std = np.atleast_1d(full.std)
     gap = np.abs(np.atleast_1d(full.mean) - np.atleast_1d(check.mean))
     held_out = np.atleast_1d(check.std)
-    wanted = np.maximum(np.maximum(held_out, np.minimum(std, OWN_SHARE * held_out)), gap)
+    wanted = np.maximum(np.maximum(held_out, np.minimum(std, own_share * held_out)), gap)
     wanted[std == 0] = 0.0  # outputs that do not vary
     stretch = np.divide(wanted, std, out=np.ones_like(std), where=std > 0)
     covariance = full.covariance * np.outer(stretch, stretch)

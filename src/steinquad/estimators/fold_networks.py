@@ -20,7 +20,7 @@ from steinquad.training.objective import TrainingSet, flatten, predict
 from steinquad.training.optimizers import Optimizer
 from steinquad.training.result import TrainingResult
 
-__all__ = ["Member", "Shape", "Split", "Trainer", "default_folds", "splits"]
+__all__ = ["Member", "Path", "Shape", "Split", "Trainer", "default_folds", "splits"]
 
 RACE_POINTS = 3000  # most points a race is run on
 MOST_RACED = 7  # coordinates; with more, narrow networks learn too little to tell
@@ -143,17 +143,15 @@ class Trainer:
     theta0: list[Array] = field(default_factory=list)
     evaluations: int = 0
     answer: Array | None = None  # of finished folds, which stands while others train
-    _least: float = np.inf
+    least: float = np.inf  # held-out mean square of the best network so far
     _best: Array = field(default_factory=lambda: np.zeros(1))
 
     def choose(self, fixed: Mapping[str, Any]) -> tuple[Shape, TrainingResult | None]:
         """The shape with the least held-out error on the first fold, and its training there.
 
-        In few dimensions a short race of activations, and where the better one stays rough, a
-        deeper network, which L-BFGS trains: Gauss-Newton follows a jump so fast that it fits the
-        points on both sides of it before it finds out where it is. In many dimensions narrow
-        networks learn next to nothing in a race: wide ones, whose first layer is free or keeps to
-        its coordinates.
+        In few dimensions a short race of activations. In many dimensions narrow networks learn
+        next to nothing in a race: wide ones, whose first layer is free or keeps to its
+        coordinates.
 
         Args:
             fixed: fields of the shape that are not to be chosen.
@@ -171,14 +169,27 @@ class Trainer:
         raced = [
             replace(Shape(activation, NARROW, 2, GaussNewton()), **fixed) for activation in RACED
         ]
-        best, training = self._race(list(dict.fromkeys(raced)))
+        return self._race(list(dict.fromkeys(raced)))
+
+    @property
+    def rough(self) -> bool:
+        """Whether the best network after a race leaves much of the integrand."""
+        return self.frame.dim <= MOST_RACED and ROUGH < self.least < np.inf
+
+    def deepened(
+        self, shape: Shape, training: TrainingResult | None
+    ) -> tuple[Shape, TrainingResult | None]:
+        """A deeper network, if it is better and the data can pay for it.
+
+        L-BFGS trains it: Gauss-Newton follows a jump so fast that it fits the points on both sides
+        of it before it finds out where it is.
+        """
         deep = Shape("celu", NARROW, 3, LBFGS(max_steps=DEEP_STEPS))
-        rough = ROUGH < self._least < np.inf
-        if fixed or not rough or not self._can_pay(deep):
-            return best, training
-        least = self._least
+        if not self._can_pay(deep):
+            return shape, training
+        least = self.least
         deeper = self.train(0, deep)
-        return (deep, deeper) if deeper.judged.min() < least else (best, training)
+        return (deep, deeper) if deeper.judged.min() < least else (shape, training)
 
     def _best_of(self, shapes: Sequence[Shape]) -> tuple[Shape, TrainingResult | None]:
         """The best of these after all of their steps; the first where nothing judges them."""
@@ -247,8 +258,8 @@ class Trainer:
         """The answer after each step: of the best network so far, or of finished folds."""
         for i, present in enumerate(theta0):
             error = judged[i] if len(judged) else -np.inf
-            if self.answer is None and error <= self._least:
-                self._least, self._best = error, present
+            if self.answer is None and error <= self.least:
+                self.least, self._best = error, present
             self.theta0.append(self._best if self.answer is None else self.answer)
 
     def member(
@@ -332,3 +343,34 @@ class Trainer:
             held = held[np.linspace(0, len(held) - 1, most).round().astype(int)]
             return frame.rows(held)
         return frame.rows(held, max(len(split.held) for split in self.splits))
+
+
+class Path:
+    """A progress that goes on with the trajectory of a trainer, whoever trains now.
+
+    Attributes:
+        answer: which stands at present, in the units of f, (k,).
+    """
+
+    def __init__(self, trainer: Trainer) -> None:
+        self._progress, self._done = trainer.progress, len(trainer.losses)
+        outputs = trainer.frame.outputs
+        self._losses, self._judged = list(trainer.losses), list(trainer.judged)
+        self._theta0 = list(outputs.in_units(np.asarray(trainer.theta0)))
+        self.answer: Array = self._theta0[-1]
+
+    def __call__(self, step: int, total: int, loss: float) -> None:
+        """A step was taken."""
+        self._losses.append(loss)
+        self._judged.append(np.nan)
+        self._theta0.append(self.answer)
+        self._progress(self._done + step, self._done + total, loss)
+
+    @property
+    def history(self) -> dict[str, Array]:
+        """As in `Estimate.history`."""
+        return {
+            "loss": np.asarray(self._losses),
+            "held_out": np.asarray(self._judged),
+            "theta0": np.asarray(self._theta0),
+        }

@@ -10,6 +10,7 @@ from steinquad.training.objective import TrainingSet, theta0_entries
 __all__ = ["Judge"]
 
 BETTER = 0.1  # share by which the error must fall to count as better
+ENOUGH = 1e-12  # mean square at held-out points, in units of the variance of f
 
 
 class Judge:
@@ -33,8 +34,13 @@ class Judge:
         self.corrected: list[Array] = []
 
     def gives_up(self, patience: int) -> bool:
-        """Whether the error has not fallen by a tenth for long, in absolute or relative terms."""
-        return self.stale >= max(patience, self.marked // 2)
+        """Whether the error has not fallen by a tenth for long, or need not fall any more."""
+        return self.enough or self.stale >= max(patience, self.marked // 2)
+
+    @property
+    def enough(self) -> bool:
+        """Whether held-out points are met to a millionth of the spread of f."""
+        return self.held_out is not None and self.least < ENOUGH
 
     @property
     def stale(self) -> int:
@@ -44,6 +50,8 @@ class Judge:
     @property
     def reason(self) -> str:
         """Why it gives up."""
+        if self.enough:
+            return "the held-out error is below a millionth of the spread of f"
         return f"{self.what} not a tenth lower after {self.stale} more steps"
 
     def look(self, vector: Array, noise: float) -> None:

@@ -1,0 +1,253 @@
+"""Boxes between the jumps of f.
+
+Along coordinate i, f jumps at c where E[f | x_i] has two different limits from below and from
+above. Both are estimated by a straight line through the m points on either side. Where f is smooth
+their difference is within its standard error, or falls to an eighth when m is halved, at a kink to
+a half; that of a jump stays. What lies on either side of the strongest jump is searched again, so
+the boxes are the leaves of a tree.
+
+Where exactly? Points near a jump are compared with those of their neighbours that lie on the one
+and on the other side for certain. A point for which both are alike, where f does not jump, tells
+nothing; the jump is between the last point that is clearly of the one side and the first that is
+clearly of the other, as far as neighbours tell, and all that is known is that it is there.
+
+What varies within a few dozen points looks like a jump. Whoever asks has to try the boxes.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.spatial import KDTree
+
+from steinquad._types import Array
+from steinquad.support import Support
+
+__all__ = ["Box", "Cut", "boxes"]
+
+CERTAIN = 6.0  # standard errors of a jump: one false alarm in 10^6 tests of about 10^3 a search
+LEAST_WINDOW = 32  # points on either side
+STAYS = 0.7  # of a jump that is seen with half as many points
+FEWEST = 40  # points in a box
+MOST_BOXES = 16
+NEIGHBOURS = 5
+UNLIKELY = 3.0  # log likelihood ratio of places that are not believed
+FLAT = 1e-10  # of the variance, below which values are equal but for rounding
+
+
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """A jump between two points.
+
+    Attributes:
+        coordinate: along which.
+        at: half way between the points, in units of x.
+        share: probability of the slab between them.
+        jump: how much larger f is just above it than just below, on average, (k,).
+    """
+
+    coordinate: int
+    at: float
+    share: float
+    jump: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Box:
+    """A box without jumps.
+
+    Attributes:
+        support: its sides.
+        rows: the points in it.
+        share: its probability.
+    """
+
+    support: Support
+    rows: np.ndarray
+    share: float
+
+
+def boxes(x: Array, p: Array, fx: Array, support: Support) -> tuple[list[Box], list[Cut]]:
+    """A partition of the support, of one box where f does not jump, and its cuts.
+
+    Args:
+        x: independent draws, (n, d).
+        p: distribution function of every coordinate there, (n, d); coordinates are independent.
+        fx: values, (n, k).
+        support: of the measure.
+    """
+    spread = fx.std(axis=0)
+    y = np.divide(fx - fx.mean(axis=0), spread, out=np.zeros_like(fx), where=spread > 0)
+    waiting = [_Node(support, np.arange(len(x)), np.zeros(x.shape[1]), np.ones(x.shape[1]))]
+    done, cuts = [], []
+    while waiting:
+        node = waiting.pop(0)
+        found = None
+        if len(waiting) + len(done) + 1 < MOST_BOXES:
+            found = _strongest(p[node.rows], y[node.rows])
+        place = None if found is None else _locate(found, p[node.rows], y[node.rows])
+        halves = None if place is None else node.halved(place, x)
+        if place is None or halves is None:
+            done.append(Box(node.support, node.rows, node.share))
+            continue
+        width = node.high[place.coordinate] - node.low[place.coordinate]
+        ends = p[node.rows[[place.below, place.above]], place.coordinate]
+        share = node.share * float(np.ptp(ends)) / width
+        cuts.append(Cut(place.coordinate, halves.at, share, place.jump * spread))
+        waiting += [halves.below, halves.above]
+    return done, cuts
+
+
+class _Halves(NamedTuple):
+    at: float
+    below: "_Node"
+    above: "_Node"
+
+
+@dataclass(frozen=True, eq=False)
+class _Node:
+    """A box that may have jumps; `low` and `high` are its sides in probability."""
+
+    support: Support
+    rows: np.ndarray
+    low: Array
+    high: Array
+
+    @property
+    def share(self) -> float:
+        return float(np.prod(self.high - self.low))
+
+    def halved(self, place: "_Place", x: Array) -> _Halves | None:
+        """What lies on either side; None where that is too little."""
+        i = place.coordinate
+        own = x[self.rows, i]
+        at = 0.5 * float(own[place.below] + own[place.above])
+        under = own < at
+        if min(np.count_nonzero(under), np.count_nonzero(~under)) < FEWEST:
+            return None
+        sides = {name: getattr(self.support, name).copy() for name in ("low", "high")}
+        low, high = self.low.copy(), self.high.copy()
+        sides["high"][i], high[i] = at, place.p
+        below = _Node(Support(self.support.low, sides["high"]), self.rows[under], self.low, high)
+        sides["low"][i], low[i] = at, place.p
+        above = _Node(Support(sides["low"], self.support.high), self.rows[~under], low, self.high)
+        return _Halves(at, below, above)
+
+
+class _Found(NamedTuple):
+    coordinate: int
+    position: int  # in the order of that coordinate: the jump is about before this point
+    window: int
+    statistic: float
+
+
+def _strongest(p: Array, y: Array) -> _Found | None:
+    """The most certain jump along any coordinate at any window, if any is certain."""
+    n, best = len(y), None
+    for i in range(p.shape[1]):
+        order = np.argsort(p[:, i], kind="stable")
+        sums = _Sums.of(p[order, i], y[order])
+        window = LEAST_WINDOW
+        while 4 * window <= n:
+            statistic = sums.jumps(window)
+            at = int(np.argmax(statistic))
+            clearest = statistic[at] > max(CERTAIN, best.statistic if best else 0.0)
+            if clearest and sums.stays(at + window, window):
+                best = _Found(i, at + window, window, float(statistic[at]))
+            window *= 2
+    return best
+
+
+@dataclass(frozen=True, eq=False)
+class _Sums:
+    """Running sums, by which a line through any run of points costs nothing."""
+
+    t: Array  # sorted, (n,)
+    one: tuple[Array, Array]  # of t, t^2
+    many: tuple[Array, Array, Array]  # of y, t y, y^2, (n + 1, k)
+
+    @classmethod
+    def of(cls, t: Array, y: Array) -> "_Sums":
+        centered = t - t.mean()
+
+        def running(a: Array) -> Array:
+            return np.concatenate([np.zeros_like(a[:1]), np.cumsum(a, axis=0)])
+
+        one = (running(centered), running(centered**2))
+        many = (running(y), running(centered[:, None] * y), running(y**2))
+        return cls(centered, one, many)
+
+    def jumps(self, m: int) -> Array:
+        """Standard errors between the limits before points m, ..., n - m, of the clearest y."""
+        gap, error = self.gaps(np.arange(m, len(self.t) - m + 1), m)
+        return np.max(np.abs(gap) / error, axis=1)
+
+    def stays(self, position: int, m: int) -> bool:
+        """Whether half the points see about the same jump near this position."""
+        gap, error = (a[0] for a in self.gaps(np.array([position]), m))
+        clearest = int(np.argmax(np.abs(gap) / error))
+        near = np.arange(position - m // 4, position + m // 4 + 1)
+        narrow = self.gaps(near, m // 2)[0][:, clearest]
+        return bool(np.max(narrow * np.sign(gap[clearest])) > STAYS * abs(gap[clearest]))
+
+    def gaps(self, positions: np.ndarray, m: int) -> tuple[Array, Array]:
+        """Differences of the two limits before these points, and standard errors, (., k)."""
+        between = 0.5 * (self.t[positions - 1] + self.t[np.minimum(positions, len(self.t) - 1)])
+        below = self._limit(positions - m, m, between)
+        above = self._limit(positions, m, between)
+        return above[0] - below[0], np.sqrt(below[1] + above[1] + FLAT)
+
+    def _limit(self, first: np.ndarray, m: int, at: Array) -> tuple[Array, Array]:
+        """A line through m points from each `first` on, and its squared error, at one place."""
+        t, tt = (s[first + m] - s[first] for s in self.one)
+        y, ty, yy = (s[first + m] - s[first] for s in self.many)
+        center = t / m
+        spread = np.maximum(tt - m * center**2, np.finfo(float).tiny)
+        slope = (ty - center[:, None] * y) / spread[:, None]
+        left = np.maximum(yy - y**2 / m - slope**2 * spread[:, None], 0.0)
+        away = at - center
+        error = left / (m - 2) * (1.0 / m + away**2 / spread)[:, None]
+        return y / m + slope * away[:, None], error
+
+
+class _Place(NamedTuple):
+    coordinate: int
+    below: int  # the last point that is clearly below the jump
+    above: int  # the first that is clearly above
+    p: float  # half way between them
+    jump: Array
+
+
+def _locate(found: _Found, p: Array, y: Array) -> _Place:
+    """Between which two points the jump is."""
+    n, m = len(y), found.window
+    order = np.argsort(p[:, found.coordinate], kind="stable")
+    half = m // 2
+    first, last = max(found.position - half, 1), min(found.position + half, n - 1)
+    zone = order[first:last]
+    certain = order[max(first - m, 0) : first], order[last : last + m]
+    (low, unsure_low), (high, unsure_high) = (_beside(p[zone], p[s], y[s]) for s in certain)
+    # Log likelihoods of being above rather than below; one noise for both, or where f is flat on
+    # one side every point would seem to be of that side.
+    unsure = unsure_low + unsure_high
+    noise = unsure + np.mean(unsure, axis=0) / 2 + FLAT
+    each = np.sum(((y[zone] - low) ** 2 - (y[zone] - high) ** 2) / (2 * noise), axis=1)
+    each = np.clip(each, -2 * UNLIKELY, 2 * UNLIKELY)
+    # Of the first so many points being below and the others above.
+    against = np.concatenate([[0.0], np.cumsum(each)])
+    best = int(np.argmin(against))
+    start, stop = np.flatnonzero(against <= against[best] + UNLIKELY)[[0, -1]]
+    below, above = int(order[first + start - 1]), int(order[first + stop])
+    middle = 0.5 * float(p[below, found.coordinate] + p[above, found.coordinate])
+    sums = _Sums.of(p[order, found.coordinate], y[order])
+    position = int(np.clip(first + best, m, n - m))
+    height = sums.gaps(np.array([position]), m)[0][0]
+    return _Place(found.coordinate, below, above, middle, height)
+
+
+def _beside(p: Array, others: Array, y: Array) -> tuple[Array, Array]:
+    """Average of the nearest others, (points, k), and how well a value is known by it."""
+    count = min(NEIGHBOURS, len(others))
+    _, nearest = KDTree(others).query(p, k=count)
+    values = y[np.reshape(nearest, (len(p), count))]
+    return values.mean(axis=1), values.var(axis=1)
