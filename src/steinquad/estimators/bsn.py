@@ -34,7 +34,9 @@ from steinquad.training.optimizers import Optimizer
 __all__ = ["BSN"]
 
 FEWEST_FOLDED = 12  # points from which on some are held out
-CLEARLY = 0.8  # of the held-out mean square of one network, below which boxes are worth it
+# Of the held-out mean square of one network, above which boxes are not believed: one or two points
+# on the wrong side of a cut may double theirs.
+WORSE = 2.0
 LARGEST_GAP = 0.05  # relative width of the bounds on the variance that is reported as trouble
 
 
@@ -221,7 +223,7 @@ class BSN:
     def _by_pieces(
         self, data: Dataset, measure: Measure | None, trainer: Trainer
     ) -> Estimate | None:
-        """The answer box by box; None where f has no jumps, or boxes are hardly better."""
+        """The answer box by box; None where f has no jumps, or boxes leave much more of it."""
         if Pieces.partition(data, measure) is None:
             return None
         outputs, split = trainer.frame.outputs, trainer.splits[0]
@@ -233,7 +235,7 @@ class BSN:
         assert trial._model_mean is not None
         missed = (values - trial._model_mean)[:, outputs.varying] / outputs.scale
         squares = np.maximum(np.mean(missed**2, axis=0), 1e-300)
-        if not np.exp(np.mean(np.log(squares))) < CLEARLY * trainer.least:
+        if not np.exp(np.mean(np.log(squares))) < WORSE * trainer.least:
             return None
         path.answer = np.atleast_1d(trial.mean)
         if self.members != "all":
