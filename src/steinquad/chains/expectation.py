@@ -9,7 +9,7 @@ from steinquad._api import estimate
 from steinquad._float64 import float64
 from steinquad._types import Array, Progress, as_finite
 from steinquad.chains.identity import identity_violation
-from steinquad.chains.improve import FEWEST, Answers, improve, plain
+from steinquad.chains.improve import Answers, improve, plain
 from steinquad.chains.layout import Sample, read
 from steinquad.chains.result import PosteriorSummary, Row
 from steinquad.chains.scores import locate
@@ -107,8 +107,6 @@ def posterior_expectation(
         raise InputError(reason)
     rhat, ess, notes = _mixing(sample, weight)
     violation = identity_violation(data)
-    if data.n < FEWEST:
-        notes.append(f"{data.n} draws are too few to improve on or to test; at least {FEWEST}")
     if violation is not None:
         notes = [violation + "; every answer is the plain one", *notes]
         answers = plain(data)
@@ -173,6 +171,13 @@ def _mixing(
     stats, _ = convergence(chains, labels)
     rhat, ess = (dict(zip(labels, map(float, stats[key]), strict=True)) for key in ("rhat", "ess"))
     notes = stuck(chains)
+    unknown = [label for label in labels if np.isnan(rhat[label])]
+    unknown = [label for label in unknown if np.ptp(columns[:, labels.index(label)]) > 0]
+    if unknown:
+        notes.append(
+            f"chains of {sample.draws} draws are too short to tell whether they mixed: there is "
+            f"no R-hat of {unknown[0]}"
+        )
     high = [label for label in labels if rhat[label] > NOT_MIXED]
     if high:
         worst = max(high, key=lambda label: rhat[label])

@@ -20,23 +20,32 @@ __all__ = ["identity_violation", "least_effective_size"]
 
 TIMES = 10.0  # a batch is at least so many autocorrelation times
 FEWEST_BATCHES = 8
+FEWEST = 100  # draws, or what their weights leave of them, of which a test has power
+ROUNDING = 1e-12
 
 
 def identity_violation(data: Dataset) -> str | None:
     """A sentence on the worst violated identity and its likely causes, or None.
 
+    Few draws cannot tell, which is a sentence too.
+
     Args:
         data: points on R^d with scores, in chains (`groups`).
     """
     assert data.score is not None and data.groups is not None
+    size = float(data.effective_weights.sum())
+    if size < FEWEST:
+        weighed = "" if data.weights is None else f", by their weights {size:.3g},"
+        return (
+            f"{data.n} draws{weighed} are too few to tell whether the scores belong to them; give "
+            f"at least {FEWEST}"
+        )
     affine = Affine.fit(data.x, "diagonal", data.effective_weights)
     y, score = affine.points(data.x), affine.score(data.score)
     weights = data.effective_weights / data.effective_weights.sum()
     batches = np.array_split(np.arange(data.n), _count(y * score, data))
     share = np.array([weights[rows].sum() for rows in batches])
     dof = 1.0 / np.sum(share**2) - 1  # that of equal batches is their number less one
-    if dof < FEWEST_BATCHES / 2:
-        return None  # a few draws have all the weight
 
     def sums(batch: int) -> Array:
         """What the identities say is zero, (1 + d, d), summed over a batch."""
@@ -50,7 +59,9 @@ def identity_violation(data: Dataset) -> str | None:
     mean = sum((sums(b) for b in range(len(batches))), np.zeros(data.dim * (data.dim + 1)))
     square = sum(((sums(b) - share[b] * mean) ** 2 for b in range(len(batches))), 0.0 * mean)
     error = np.sqrt(square * len(batches) / (len(batches) - 1))
-    ratio = np.divide(np.abs(mean), error, out=np.zeros_like(mean), where=error > 0)
+    # The same in every batch is certain, if it is more than rounding: scores of zero, say.
+    certain = np.where(np.abs(mean) > ROUNDING, np.inf, 0.0)
+    ratio = np.divide(np.abs(mean), error, out=certain, where=error > 0)
     worst = int(np.argmax(ratio))
     limit = float(stdtrit(dof, 1 - FALSE_ALARM / (2 * len(ratio))))
     if ratio[worst] <= limit:

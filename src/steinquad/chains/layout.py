@@ -13,6 +13,7 @@ from steinquad.errors import InputError
 
 __all__ = ["Sample", "entry_labels", "is_xarray", "read", "tree_node"]
 
+FEWEST_OF_MANY = 20  # draws in chains that are more than their draws
 UNNAMED = "x"  # what the columns of a bare array are called together
 
 
@@ -165,6 +166,11 @@ def _from_arrays(
                 f"{argument}[{name!r}] has shape {array.shape} but {argument}[{first!r}] has "
                 f"{arrays[first].shape}; pass (chain, draw, *shape) for every variable."
             )
+    if tree is None and chains > draws and draws < FEWEST_OF_MANY:
+        raise InputError(
+            f"{argument} would be {chains} chains of {draws} draws; pass (chain, draw, *shape): "
+            "a[None] for one chain, of NumPyro mcmc.get_samples(group_by_chain=True)."
+        )
     if chains * draws < 2:
         raise InputError(f"{argument} has {chains * draws} draws; give at least 2.")
     variables = {name: a.reshape(chains * draws, *a.shape[2:]) for name, a in arrays.items()}

@@ -129,8 +129,7 @@ class PosteriorSummary:
         """Plain numbers and strings, ready for JSON; None for what is not finite."""
         rows = [row.to_dict() for row in self.rows]
         for row in rows:
-            for key in COLUMNS:
-                row[key] = row[key] if np.isfinite(row[key]) else None
+            row |= _finite({key: row[key] for key in COLUMNS})
         return {
             "status": self.status.code,
             "message": self.status.message,
@@ -138,8 +137,8 @@ class PosteriorSummary:
             "n": self.n,
             "chains": self.chains,
             "dim": self.dim,
-            "rhat": dict(self.rhat),
-            "ess": dict(self.ess),
+            "rhat": _finite(self.rhat),
+            "ess": _finite(self.ess),
             "rows": rows,
         }
 
@@ -152,9 +151,22 @@ class PosteriorSummary:
         """
         import xarray
 
+        self._check_names()
         tree = _as_tree(self._sample, xarray)
         tree[GROUP] = xarray.DataTree(self._dataset(xarray))
         return tree
+
+    def _check_names(self) -> None:
+        """Refuse what a tree cannot hold."""
+        posterior = _posterior(self._sample)
+        dims = () if posterior is None else tuple(map(str, posterior.dims))
+        taken = [dim for dim in dims if dim in ("statistic", "column")]
+        if taken:
+            raise InputError(f"draws has a dimension {taken[0]!r}, which we need; rename it.")
+        own = [row.name for row in self.rows] if self._own else []
+        for name in (*self._sample.variables, *own):
+            if "/" in name:
+                raise InputError(f"{name!r} has a /, which no name in a tree may have; rename it.")
 
     def _dataset(self, xarray: Any) -> Any:
         shown = [row for row in self.rows if not row.statistic.startswith("P[")]
@@ -229,6 +241,10 @@ class PosteriorSummary:
         return "\n".join([first, *text, str(self.status)])
 
 
+def _finite(values: Mapping[str, float]) -> dict[str, float | None]:
+    return {key: value if np.isfinite(value) else None for key, value in values.items()}
+
+
 def _cell(value: Any, error: float | None) -> str:
     """As many digits as its error is worth."""
     if isinstance(value, str):
@@ -247,9 +263,12 @@ def _posterior(sample: Sample) -> Any:
 
 
 def _as_tree(sample: Sample, xarray: Any) -> Any:
-    """A new tree with the groups of the one that the draws came in, or their posterior only."""
+    """A new tree with all groups of what the draws came in."""
     if isinstance(sample.tree, xarray.DataTree) and "posterior" in sample.tree.children:
         return sample.tree.copy()
+    if sample.tree is not None and callable(getattr(sample.tree, "groups", None)):
+        groups = [name.strip("/") for name in sample.tree.groups()]  # InferenceData
+        return xarray.DataTree.from_dict({name: getattr(sample.tree, name) for name in groups})
     posterior = _posterior(sample)
     if posterior is not None:
         dataset = posterior.to_dataset() if hasattr(posterior, "children") else posterior

@@ -1,6 +1,6 @@
 """Where draws are in R^d, and the gradient of the log density there."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,10 +43,12 @@ def locate(sample: Sample, score: Any) -> Located:
             points, names = sample.columns()
             return Located(points, _called(score, points), tuple(names))
     target = as_target(score)
-    points = as_finite("points of the target", target.unconstrain(sample.variables), ndim=(2,))
+    moved = _asked(target.unconstrain, sample.variables, "coordinates of the draws")
+    points = as_finite("points of the target", moved, ndim=(2,))
     if len(points) != sample.n:
         raise InputError(f"score has {len(points)} points for {sample.n} draws; give one each.")
-    return Located(points, target.score(points), _names(points.shape[1]))
+    scores = _asked(target.score, points, "scores")
+    return Located(points, scores, _names(points.shape[1]))
 
 
 def _stored(sample: Sample) -> Located:
@@ -104,15 +106,36 @@ def _aligned(sample: Sample, scores: Sample) -> Located:
     return Located(points, scores.columns(argument="score")[0], tuple(names))
 
 
+def _asked(question: Callable[[Any], Any], about: Any, what: str) -> Any:
+    """What a model answers, or a sentence on why it does not."""
+    try:
+        return question(about)
+    except InputError:
+        raise
+    except Exception as error:  # whatever the user's model raises
+        reason = (str(error).splitlines() or [""])[0]
+        raise InputError(
+            f"score is a model that raised {type(error).__name__} ({reason}) when asked for the "
+            f"{what}; check that its data and variables are those of the draws."
+        ) from error
+
+
 def _called(score: Any, points: Array) -> Any:
     try:
-        return score(points)
+        found = score(points)
     except Exception as error:  # whatever it is that the user's function, or model, raises
         raise InputError(
             f"score is a function that raised {type(error).__name__} ({error}) for points "
             f"{points.shape}; a NumPyro model goes in as sq.targets.NumPyro(model, *args), a log "
             "density as sq.targets.JaxDensity(log_density)."
         ) from error
+    if np.shape(found) != points.shape:
+        raise InputError(
+            f"score is a function that returned shape {np.shape(found)} for points "
+            f"{points.shape}; return a gradient for each, or pass a log density as "
+            "sq.targets.JaxDensity(log_density)."
+        )
+    return found
 
 
 def _names(dim: int) -> tuple[str, ...]:

@@ -73,7 +73,7 @@ class BSN:
         optimizer: how to train; "auto" takes Gauss-Newton, or L-BFGS for three layers and in more
             than seven dimensions.
         pieces: "auto" gives every box between the jumps of an integrand that stays rough networks
-            of its own, where held-out points confirm it and the measure has distribution functions
+            of its own, where the measure has distribution functions and held-out points agree
             (and nothing else is given); "one" never does.
     """
 

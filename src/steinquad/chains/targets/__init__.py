@@ -1,5 +1,6 @@
 """Posteriors by the model that made the draws: NumPyro, PyMC, Stan, any JAX log density."""
 
+import inspect
 import sys
 from typing import Any
 
@@ -34,8 +35,8 @@ KNOWN = (
 def as_target(model: Any) -> Target:
     """`model` as a target: one already, or a PyMC, BridgeStan or PyStan model.
 
-    A function is taken as a log density in JAX, see `JaxDensity`. A NumPyro model is a function
-    too and needs its data: give `NumPyro(model, *args)`.
+    A function is taken as a log density in JAX, see `JaxDensity`, and one without arguments as a
+    NumPyro model. A NumPyro model that takes its data as arguments is `NumPyro(model, *args)`.
 
     >>> as_target(lambda q: -q["a"] ** 2).unconstrain({"a": [1.0, 2.0]})
     array([[1.],
@@ -48,8 +49,15 @@ def as_target(model: Any) -> Target:
         if known is not None and isinstance(model, known):
             return target(model)
     if callable(model):
-        return JaxDensity(model)
+        return JaxDensity(model) if _takes_arguments(model) else NumPyro(model)
     raise InputError(
         f"model is a {type(model).__name__}; pass a target of sq.targets, a PyMC, BridgeStan or "
         "PyStan model, or a log density in JAX."
     )
+
+
+def _takes_arguments(model: Any) -> bool:
+    try:
+        return bool(inspect.signature(model).parameters)
+    except (TypeError, ValueError):  # a builtin
+        return True
