@@ -20,7 +20,7 @@ SOURCE = TESTS.parent / "src" / "steinquad"
 FILES = sorted(SOURCE.rglob("*.py"))
 
 CORE = {
-    *("errors", "_types", "_float64", "_linalg", "_compile"),
+    *("errors", "_types", "_float64", "_linalg", "_compile", "_threads"),
     *("support", "dataset", "estimate", "standard_error"),
 }
 CHAIN = ("measures", "kernels", "stein", "networks", "training", "posterior", "estimators", "_api")

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from steinquad._float64 import float64
+from steinquad._threads import few_threads
 from steinquad._tolerance import joined, until
 from steinquad._types import Array, Progress, no_progress
 from steinquad.dataset import Dataset, check_inside
@@ -160,14 +161,15 @@ def _estimate(
     if 2 <= len(used) < data.n:  # points without weight say nothing
         data = data.take(used)
     seed = int(seed)
-    est = method.estimate(data, measure, seed=seed, progress=progress, start=start)
-    est = well_informed(beside_average(est, data), data)
-    average = isinstance(method, MonteCarlo | QuasiMonteCarlo)  # no fit to check
-    final = est.check is not None or est.status.code in ("constant", "not_finite")
-    if not folds or average or final:
-        return est
-    check = cross_fit(method, data, measure, est, folds=folds, seed=seed, progress=progress)
-    return checked(est, check)
+    with few_threads(data.n):
+        est = method.estimate(data, measure, seed=seed, progress=progress, start=start)
+        est = well_informed(beside_average(est, data), data)
+        average = isinstance(method, MonteCarlo | QuasiMonteCarlo)  # no fit to check
+        final = est.check is not None or est.status.code in ("constant", "not_finite")
+        if not folds or average or final:
+            return est
+        check = cross_fit(method, data, measure, est, folds=folds, seed=seed, progress=progress)
+        return checked(est, check)
 
 
 def _noted(est: Estimate, sample: Sample) -> Estimate:

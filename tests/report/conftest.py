@@ -61,6 +61,7 @@ def good(tmp_path_factory):
         *(usual, sq.Product({"a": st.norm(), "b": st.uniform(0.0, 1.0)}), folder / "s.sqlite", 80),
         outputs=["power", "loss"],
         method=sq.Choose([sq.Polynomial()]),
+        points="iid",
         every=40,
         where="here",
         name="a wind turbine",

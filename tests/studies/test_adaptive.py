@@ -192,7 +192,7 @@ def test_what_is_stored(whole):
 
 
 def test_before_the_choices_it_is_a_plain_study(whole, tmp_path):
-    plain = study(tmp_path, "kinked", runs=SCOUTS, method=sq.Polynomial()).run()
+    plain = study(tmp_path, "kinked", runs=SCOUTS, points="iid", method=sq.Polynomial()).run()
     few = whole[0].estimate(n=SCOUTS)
     assert (few.mean, few.std) == (plain.mean, plain.std)
     some = whole[0].estimate(n=150)  # 25 choices are too few to correct by
@@ -243,7 +243,7 @@ def test_failures_count_by_their_weights(tmp_path):
 
 def test_a_study_keeps_its_kind_of_points(tmp_path):
     study(tmp_path, runs=20).run()
-    with pytest.raises(sq.InputError, match="another study: its points is iid"):
+    with pytest.raises(sq.InputError, match="another study: its points is sobol"):
         study(tmp_path, points="adaptive").run()
 
 

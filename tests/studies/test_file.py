@@ -300,7 +300,7 @@ MISTAKES = {
     "unknown points": (
         'points = "grid"\n' + GOOD,
         1,
-        "points is 'grid'; choose one of iid, sobol",
+        "points is 'grid'; choose one of auto, iid, sobol",
     ),
     "unknown method": ('method = "magic"\n' + GOOD, 1, "method is 'magic'"),
     "empty store": ('store = " "\n' + GOOD, 1, "store is ' '"),

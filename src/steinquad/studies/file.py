@@ -48,7 +48,7 @@ def load(path: Path) -> Study:
         "outputs": _outputs(top),
         "store": directory / top.text("store", "the path of a file", f"{path.stem}.sqlite"),
         "seed": top.count("seed", 0, 0),
-        "points": top.choice("points", KINDS, "iid"),
+        "points": top.choice("points", ("auto", *KINDS), "auto"),
         "method": METHODS[top.choice("method", METHODS, "auto")](),
         "on_failure": top.choice("on_failure", ("refuse", "ignore"), "refuse"),
         "directory": directory,

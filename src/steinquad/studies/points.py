@@ -15,7 +15,7 @@ from steinquad.designs.sobol import Scrambled
 from steinquad.errors import InputError
 from steinquad.measures.base import Measure
 
-__all__ = ["BLOCK", "KINDS", "REPLICATES", "Numbered", "Points", "replicate_order"]
+__all__ = ["BLOCK", "KINDS", "REPLICATES", "Numbered", "Points", "default_kind", "replicate_order"]
 
 BLOCK = 256  # points that are drawn together
 REPLICATES = 16  # independent scramblings; point i belongs to number i % REPLICATES
@@ -52,6 +52,15 @@ class Points:
     def __getitem__(self, number: int) -> tuple[float, ...]:
         """The coordinates of a point."""
         return tuple(self._block(number // BLOCK)[number % BLOCK].tolist())
+
+
+def default_kind(measure: Measure) -> str:
+    """Sobol points, which err least (docs/studies.md), or independent draws if there are none."""
+    try:
+        from_uniform(measure, np.full((1, measure.dim), 0.5))
+    except InputError:
+        return "iid"
+    return "sobol"
 
 
 def replicate_order(numbers: np.ndarray) -> np.ndarray:

@@ -26,7 +26,7 @@ from steinquad.studies.driver import Rules, evaluate_all
 from steinquad.studies.evaluation import Call
 from steinquad.studies.executors import Executor, Futures, Here
 from steinquad.studies.integrand import build_call, version_of
-from steinquad.studies.points import Points
+from steinquad.studies.points import Points, default_kind
 from steinquad.studies.pool import Pool
 from steinquad.studies.store import Counts, Store
 from steinquad.summaries.cross_fitted import distributions
@@ -70,8 +70,9 @@ class Study:
             `{"power": {"quantiles": [0.05, 0.95], "above": [1.2], "below": []}}`.
         until: stop earlier, at `{"std": ...}` or `{"relative_std": ...}` of every output.
         every: evaluations between two looks at the estimate; see `Budget`.
-        points: `iid`, `sobol` for randomized quasi-Monte Carlo points, or `adaptive` for more of
-            them where f is hard to predict.
+        points: `sobol` for randomized quasi-Monte Carlo points, `iid` for independent draws, or
+            `adaptive` for more of those where f is hard to predict; `auto` takes `sobol` where the
+            inputs have inverse distribution functions, else `iid`.
         seed: of points and method; point i depends on it and on i only, adaptive ones also on
             the outputs of the first 100.
         method: how to estimate, by default `Choose()`.
@@ -100,7 +101,7 @@ class Study:
     outputs: Sequence[str] | Mapping[str, Mapping[str, Sequence[float]]] = ("f",)
     until: Mapping[str, float] | None = None
     every: int | None = None
-    points: Literal["iid", "sobol", "adaptive"] | str = "iid"
+    points: Literal["auto", "sobol", "iid", "adaptive"] | str = "auto"
     seed: int = 0
     method: Method | None = None
     style: Literal["keywords", "dict", "batch"] | str = "keywords"
@@ -129,6 +130,8 @@ class Study:
         limit = self.time_limit
         if limit is not None and (isinstance(limit, bool | str) or not 0 < limit < np.inf):
             raise InputError(f"time_limit is {limit!r}; give seconds above 0, or None.")
+        if self.points == "auto":
+            object.__setattr__(self, "points", default_kind(self.measure))
         assert self.budget and self.numbered and self.call  # all are checked as they are made
         if self.where != "pool":
             self._refuse_limits(f"where is {self.where!r}", "use where='pool'")

@@ -7,6 +7,7 @@ import numpy as np
 
 from steinquad._api import estimate as mean_of
 from steinquad._float64 import float64
+from steinquad._threads import few_threads
 from steinquad._types import Array, Progress, no_progress
 from steinquad.dataset import Dataset
 from steinquad.errors import InputError
@@ -104,7 +105,8 @@ def distributions(
         chosen = chosen.winner(estimate)
     models = None
     if chosen is not None and measure is not None:
-        models = _surrogates(data, measure, chosen, seed, progress)
+        with few_threads(data.n):
+            models = _surrogates(data, measure, chosen, seed, progress)
     found = []
     for j, each in enumerate(wanted):
         values, rows = data.fx[:, j], []
