@@ -30,3 +30,15 @@ def test_an_estimate_leaves_them_as_they_were():
     before = threads()
     sq.estimate(sq.Dataset(x, np.cos(x[:, 0]), score=-x), method=sq.Polynomial())
     assert threads() == before
+
+
+def test_overlapping_threads_give_them_back():
+    with threadpool_limits(2, user_api="blas"):
+        before = threads()
+        first, second = few_threads(10), few_threads(10)
+        first.__enter__()
+        second.__enter__()
+        first.__exit__(None, None, None)
+        assert threads() == {1}
+        second.__exit__(None, None, None)
+        assert threads() == before

@@ -7,6 +7,7 @@ each other by spinning cost many times what they save where other work shares th
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import Lock
 
 from threadpoolctl import threadpool_limits
 
@@ -21,5 +22,31 @@ def few_threads(n: int) -> Iterator[None]:
     if n > MANY:
         yield
         return
-    with threadpool_limits(1, user_api="blas"):
+    _limit.enter()
+    try:
         yield
+    finally:
+        _limit.leave()
+
+
+class _Limit:
+    """One limit for all threads of this process: the first sets it, the last takes it back."""
+
+    def __init__(self) -> None:
+        self._lock, self._inside = Lock(), 0
+        self._limits: threadpool_limits | None = None
+
+    def enter(self) -> None:
+        with self._lock:
+            if self._inside == 0:
+                self._limits = threadpool_limits(1, user_api="blas")
+            self._inside += 1
+
+    def leave(self) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0 and self._limits is not None:
+                self._limits.restore_original_limits()
+
+
+_limit = _Limit()

@@ -76,6 +76,26 @@ def test_outputs_share_boxes_and_have_jumps_of_their_own():
     np.testing.assert_allclose(cut.jump, [0.0, 3.0, 0.0], atol=0.02)
 
 
+def test_a_slope_against_the_jump_does_not_move_it():
+    # The slope is 8.5 a unit of probability, so 1/8 of all points outweigh the jump.
+    for seed in range(20):
+        _, _, cuts = search(
+            lambda x: -3 * x[:, 0] + (x[:, 0] > 0.5) + 0.5 * np.sin(2 * x[:, 1]), 1000, 2, seed
+        )
+        for cut in cuts:
+            assert cut.coordinate == 0 and cut.jump > 0.5
+            assert abs(ndtr(cut.at) - ndtr(0.5)) <= cut.share / 2 * (1 + 1e-9)
+
+
+def test_few_different_values_are_no_jumps():
+    x = np.random.default_rng(0).standard_normal((1000, 1)).round(1)
+    found, cuts = boxes(x, ndtr(x), np.exp(x), Support.real(1))
+    assert len(found) == 1 and not cuts
+    twice = np.repeat(np.random.default_rng(1).standard_normal((600, 1)), 2, axis=0)
+    _, cuts = boxes(twice, ndtr(twice), (twice > 0.3) * 1.0, Support.real(1))
+    assert len(cuts) == 1 and cuts[0].at not in twice
+
+
 def test_boxes_are_neither_small_nor_many(monkeypatch):
     _, found, _ = search(lambda x: (x[:, 0] > 2.2).astype(float), 1000, 1)  # 14 points
     assert len(found) == 1

@@ -65,6 +65,12 @@ def test_one_exponential_for_all_coordinates(nu):
         np.testing.assert_allclose(one, each, rtol=1e-13)
 
 
+def test_many_coordinates_far_apart_are_zero():
+    x = 10.0 * points(None, 20, 100, 0)
+    with jax.enable_x64(True):
+        assert np.array_equal(Matern(2.5).gram(x, x, np.full(100, 0.02)), np.eye(20))
+
+
 class Product(Matern):
     """Coordinate by coordinate."""
 

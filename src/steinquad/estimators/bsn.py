@@ -13,6 +13,7 @@ from steinquad.estimators.base import constant_estimate, constant_outputs
 from steinquad.estimators.cross_fit import checked, cross_fit, held_out, parts, widened
 from steinquad.estimators.fold_answer import Answer, combine
 from steinquad.estimators.fold_networks import (
+    MOST_RACED,
     Member,
     Path,
     Shape,
@@ -22,7 +23,7 @@ from steinquad.estimators.fold_networks import (
     splits,
 )
 from steinquad.estimators.outputs import Outputs
-from steinquad.estimators.pieces import Pieces
+from steinquad.estimators.pieces import Pieces, misplacement
 from steinquad.estimators.standard_frame import Predictor, StandardFrame, score_obstacle
 from steinquad.measures.base import Measure
 from steinquad.networks.activations import SMOOTH, ActivationName
@@ -170,8 +171,11 @@ class BSN:
         trainer = Trainer(frame, self._splits(data, seed), self.flat, seed, progress)
         known = start._state if start is not None and isinstance(start._state, Shape) else None
         shape, training = (known, None) if known else trainer.choose(self._fixed)
+        found = None
+        if self.pieces == "auto" and not self._fixed and data.dim <= MOST_RACED:
+            found = Pieces.partition(data, measure)
         if known is None and not self._fixed and trainer.rough:
-            piecewise = None if self.pieces == "one" else self._by_pieces(data, measure, trainer)
+            piecewise = None if found is None else self._by_pieces(data, measure, trainer)
             if piecewise is not None:
                 return piecewise
             shape, training = trainer.deepened(shape, training)
@@ -194,6 +198,8 @@ class BSN:
         shown = members if full is None else [full]
         outputs = frame.outputs
         mean, covariance = outputs.integrals(answer.mean, answer.covariance)
+        if found is not None:  # a network does not know either where between two points f jumps
+            covariance = covariance + np.diag(misplacement(found[1]))
         plain = outputs.in_units(answer.plain[None])[0]
         fitted = np.mean([predict(member.network, frame.at_all()) for member in shown], axis=0)
         estimate = Estimate.build(
@@ -223,14 +229,15 @@ class BSN:
     def _by_pieces(
         self, data: Dataset, measure: Measure | None, trainer: Trainer
     ) -> Estimate | None:
-        """The answer box by box; None where f has no jumps, or boxes leave much more of it."""
-        if Pieces.partition(data, measure) is None:
-            return None
+        """The answer box by box; None where that leaves much more of f, or cannot be had."""
         outputs, split = trainer.frame.outputs, trainer.splits[0]
         path = Path(trainer)
         once = Pieces(replace(self, pieces="one", members=1))
         fitting: dict[str, Any] = {"seed": trainer.seed, "progress": path}
-        trial = once.estimate(data.take(split.train), measure, **fitting)
+        try:
+            trial = once.estimate(data.take(split.train), measure, **fitting)
+        except InputError:  # a multiplier that needs a density, say
+            return None
         values = held_out(trial, data.take(split.held))
         assert trial._model_mean is not None
         missed = (values - trial._model_mean)[:, outputs.varying] / outputs.scale
@@ -239,7 +246,7 @@ class BSN:
             return None
         path.answer = np.atleast_1d(trial.mean)
         if self.members != "all":
-            return replace(once.estimate(data, measure, **fitting), history=path.history)
+            return path.told(once.estimate(data, measure, **fitting))
         full = Pieces(replace(self, pieces="one")).estimate(data, measure, **fitting)
         path.answer = np.atleast_1d(full.mean)
         check = cross_fit(
@@ -257,7 +264,7 @@ class BSN:
         std = np.maximum(np.atleast_1d(full.std), np.atleast_1d(check.std))
         gap = np.abs(np.atleast_1d(full.mean) - np.atleast_1d(check.mean))
         distance = np.divide(gap, std, out=np.zeros_like(gap), where=std > 0)
-        wide = widened(replace(full, history=path.history), check, own_share=np.inf)
+        wide = widened(path.told(full), check, own_share=np.inf)
         return checked(wide, replace(check, distance=float(distance.max())))
 
     @property

@@ -144,7 +144,8 @@ def widened(full: Estimate, check: Check, own_share: float = OWN_SHARE) -> Estim
     std = np.atleast_1d(full.std)
     gap = np.abs(np.atleast_1d(full.mean) - np.atleast_1d(check.mean))
     held_out = np.atleast_1d(check.std)
-    wanted = np.maximum(np.maximum(held_out, np.minimum(std, own_share * held_out)), gap)
+    own = std if np.isinf(own_share) else np.minimum(std, own_share * held_out)
+    wanted = np.maximum(np.maximum(held_out, own), gap)
     wanted[std == 0] = 0.0  # outputs that do not vary
     stretch = np.divide(wanted, std, out=np.ones_like(std), where=std > 0)
     covariance = full.covariance * np.outer(stretch, stretch)

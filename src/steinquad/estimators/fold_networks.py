@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from steinquad._types import Array, Progress
+from steinquad.estimate import Estimate
 from steinquad.estimators.standard_frame import StandardFrame
 from steinquad.networks.mlp import MLP
 from steinquad.networks.separate_mlp import SeparateMLP, first_width
@@ -20,7 +21,7 @@ from steinquad.training.objective import TrainingSet, flatten, predict
 from steinquad.training.optimizers import Optimizer
 from steinquad.training.result import TrainingResult
 
-__all__ = ["Member", "Path", "Shape", "Split", "Trainer", "default_folds", "splits"]
+__all__ = ["MOST_RACED", "Member", "Path", "Shape", "Split", "Trainer", "default_folds", "splits"]
 
 RACE_POINTS = 3000  # most points a race is run on
 MOST_RACED = 7  # coordinates; with more, narrow networks learn too little to tell
@@ -353,7 +354,7 @@ class Path:
     """
 
     def __init__(self, trainer: Trainer) -> None:
-        self._progress, self._done = trainer.progress, len(trainer.losses)
+        self._progress = trainer.progress
         outputs = trainer.frame.outputs
         self._losses, self._judged = list(trainer.losses), list(trainer.judged)
         self._theta0 = list(outputs.in_units(np.asarray(trainer.theta0)))
@@ -364,13 +365,15 @@ class Path:
         self._losses.append(loss)
         self._judged.append(np.nan)
         self._theta0.append(self.answer)
-        self._progress(self._done + step, self._done + total, loss)
+        done = len(self._losses)
+        self._progress(done, done + max(total - step, 0), loss)
 
-    @property
-    def history(self) -> dict[str, Array]:
-        """As in `Estimate.history`."""
-        return {
+    def told(self, estimate: Estimate) -> Estimate:
+        """The estimate with this trajectory as its own."""
+        history = {
             "loss": np.asarray(self._losses),
             "held_out": np.asarray(self._judged),
             "theta0": np.asarray(self._theta0),
         }
+        stats = {**estimate.stats, "steps": len(self._losses)}
+        return replace(estimate, history=history, stats=stats)

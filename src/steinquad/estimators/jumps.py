@@ -32,6 +32,9 @@ FEWEST = 40  # points in a box
 MOST_BOXES = 16
 NEIGHBOURS = 5
 UNLIKELY = 3.0  # log likelihood ratio of places that are not believed
+LEVEL = 0.25  # of a jump, by which y may vary among the points that are compared at it
+FEWEST_COMPARED = 16
+TIED = 1e-12  # variance of coordinates, in probability, that are the same
 FLAT = 1e-10  # of the variance, below which values are equal but for rounding
 
 
@@ -123,8 +126,9 @@ class _Node:
         own = x[self.rows, i]
         at = 0.5 * float(own[place.below] + own[place.above])
         under = own < at
-        if min(np.count_nonzero(under), np.count_nonzero(~under)) < FEWEST:
-            return None
+        for side in (x[self.rows[under]], x[self.rows[~under]]):
+            if len(side) < FEWEST or np.any(np.ptp(side, axis=0) == 0):
+                return None
         sides = {name: getattr(self.support, name).copy() for name in ("low", "high")}
         low, high = self.low.copy(), self.high.copy()
         sides["high"][i], high[i] = at, place.p
@@ -145,6 +149,8 @@ def _strongest(p: Array, y: Array) -> _Found | None:
     """The most certain jump along any coordinate at any window, if any is certain."""
     n, best = len(y), None
     for i in range(p.shape[1]):
+        if len(np.unique(p[:, i])) < n / 2:
+            continue  # any function of few values is one of steps
         order = np.argsort(p[:, i], kind="stable")
         sums = _Sums.of(p[order, i], y[order])
         window = LEAST_WINDOW
@@ -192,22 +198,38 @@ class _Sums:
 
     def gaps(self, positions: np.ndarray, m: int) -> tuple[Array, Array]:
         """Differences of the two limits before these points, and standard errors, (., k)."""
-        between = 0.5 * (self.t[positions - 1] + self.t[np.minimum(positions, len(self.t) - 1)])
-        below = self._limit(positions - m, m, between)
-        above = self._limit(positions, m, between)
-        return above[0] - below[0], np.sqrt(below[1] + above[1] + FLAT)
+        before, after = self.t[positions - 1], self.t[np.minimum(positions, len(self.t) - 1)]
+        below = self._limit(positions - m, m, 0.5 * (before + after))
+        above = self._limit(positions, m, 0.5 * (before + after))
+        error = np.sqrt(below[1] + above[1] + FLAT)
+        error[before == after] = np.inf  # no jump is between equal points
+        return above[0] - below[0], error
 
-    def _limit(self, first: np.ndarray, m: int, at: Array) -> tuple[Array, Array]:
-        """A line through m points from each `first` on, and its squared error, at one place."""
+    def level(self, position: int, m: int) -> int:
+        """Points on either side over which y varies less than it jumps here."""
+        at = np.array([position])
+        gap, error = (a[0] for a in self.gaps(at, m))
+        clearest = int(np.argmax(np.abs(gap) / error))
+        here = self.t[at - 1]
+        slopes = [self._limit(first, m, here)[2][0, clearest] for first in (at - m, at)]
+        width = float(self.t[min(position + m, len(self.t)) - 1] - self.t[position - m])
+        varies, may_vary = float(np.max(np.abs(slopes))) * width / 2, LEVEL * abs(gap[clearest])
+        return m if varies <= may_vary else int(m * may_vary / varies)
+
+    def _limit(self, first: np.ndarray, m: int, at: Array) -> tuple[Array, Array, Array]:
+        """A line through m points from each `first` on, its squared error there, its slope."""
         t, tt = (s[first + m] - s[first] for s in self.one)
         y, ty, yy = (s[first + m] - s[first] for s in self.many)
         center = t / m
-        spread = np.maximum(tt - m * center**2, np.finfo(float).tiny)
+        spread = tt - m * center**2
+        still = spread <= TIED * m
+        spread = np.where(still, np.inf, spread)  # equal points have no slope
         slope = (ty - center[:, None] * y) / spread[:, None]
-        left = np.maximum(yy - y**2 / m - slope**2 * spread[:, None], 0.0)
+        along = np.where(still, 0.0, spread)
+        left = np.maximum(yy - y**2 / m - slope**2 * along[:, None], 0.0)
         away = at - center
         error = left / (m - 2) * (1.0 / m + away**2 / spread)[:, None]
-        return y / m + slope * away[:, None], error
+        return y / m + slope * away[:, None], error, slope
 
 
 class _Place(NamedTuple):
@@ -218,12 +240,14 @@ class _Place(NamedTuple):
     jump: Array
 
 
-def _locate(found: _Found, p: Array, y: Array) -> _Place:
-    """Between which two points the jump is."""
-    n, m = len(y), found.window
+def _locate(found: _Found, p: Array, y: Array) -> _Place | None:
+    """Between which two points the jump is; None if there is none where it should be."""
+    n, wide = len(y), found.window
     order = np.argsort(p[:, found.coordinate], kind="stable")
-    half = m // 2
-    first, last = max(found.position - half, 1), min(found.position + half, n - 1)
+    sums = _Sums.of(p[order, found.coordinate], y[order])
+    expected = sums.gaps(np.array([found.position]), wide)
+    m = max(sums.level(found.position, wide), FEWEST_COMPARED)
+    first, last = max(found.position - m // 2, 1), min(found.position + m // 2, n - 1)
     zone = order[first:last]
     certain = order[max(first - m, 0) : first], order[last : last + m]
     (low, unsure_low), (high, unsure_high) = (_beside(p[zone], p[s], y[s]) for s in certain)
@@ -239,10 +263,12 @@ def _locate(found: _Found, p: Array, y: Array) -> _Place:
     start, stop = np.flatnonzero(against <= against[best] + UNLIKELY)[[0, -1]]
     below, above = int(order[first + start - 1]), int(order[first + stop])
     middle = 0.5 * float(p[below, found.coordinate] + p[above, found.coordinate])
-    sums = _Sums.of(p[order, found.coordinate], y[order])
-    position = int(np.clip(first + best, m, n - m))
-    height = sums.gaps(np.array([position]), m)[0][0]
-    return _Place(found.coordinate, below, above, middle, height)
+    position = int(np.clip(first + best, wide, n - wide))
+    jump = sums.gaps(np.array([position]), wide)[0][0]
+    clearest = int(np.argmax(np.abs(expected[0][0]) / expected[1][0]))
+    if jump[clearest] * np.sign(expected[0][0, clearest]) <= 0:
+        return None
+    return _Place(found.coordinate, below, above, middle, jump)
 
 
 def _beside(p: Array, others: Array, y: Array) -> tuple[Array, Array]:

@@ -17,14 +17,15 @@ from typing import Any
 import numpy as np
 
 from steinquad._types import Array, Progress
-from steinquad.dataset import Dataset
+from steinquad.dataset import Dataset, check_inside
+from steinquad.errors import InputError
 from steinquad.estimate import Estimate, Status
 from steinquad.estimators.base import Method
 from steinquad.estimators.jumps import Box, Cut, boxes
 from steinquad.measures.base import Measure
 from steinquad.support import Support
 
-__all__ = ["Pieces"]
+__all__ = ["Pieces", "misplacement"]
 
 GRAVITY = ("not_finite", "suspect", "max_steps", "converged", "constant")  # of what went wrong
 
@@ -74,11 +75,11 @@ class Pieces:
             for b, box in enumerate(every)
         ]
         shares = np.array([box.share for box in every])
+        support = data.support or Support.real(data.dim)
         parts = [share**2 * fit.covariance for share, fit in zip(shares, fits, strict=True)]
-        misplaced = np.sum([(cut.share * cut.jump) ** 2 for cut in cuts], axis=0) / 12
         return Estimate.build(
             shares @ np.stack([np.atleast_1d(fit.mean) for fit in fits]),
-            np.sum(parts, axis=0) + np.diag(misplaced),
+            np.sum(parts, axis=0) + np.diag(misplacement(cuts)),
             scalar=data.scalar,
             method=self.name,
             status=_worst(every, fits),
@@ -87,9 +88,14 @@ class Pieces:
             stats=_stats(every, cuts, fits, data.names),
             values=data.fx,
             fitted=_fitted(data, every, fits),
-            predictor=PiecewisePredictor(every, fits, measure),
+            predictor=PiecewisePredictor(every, fits, measure, support),
             _model_mean=shares @ np.stack([_model_mean(fit) for fit in fits]),
         )
+
+
+def misplacement(cuts: Sequence[Cut]) -> Array:
+    """Variance of every output's mean because jumps may be anywhere in their slabs, (k,)."""
+    return np.sum([(cut.share * cut.jump) ** 2 for cut in cuts], axis=0) / 12
 
 
 @dataclass(frozen=True)
@@ -99,13 +105,17 @@ class PiecewisePredictor:
     boxes: Sequence[Box]
     fits: Sequence[Estimate]
     measure: Measure | None
+    support: Support
 
     def __call__(
         self, x: Array, score: Array | None, return_std: bool
     ) -> tuple[Array, Array | None]:
         """Mean (n, k) and, where asked for, the standard deviation of the model."""
+        check_inside(x, self.support)
         if score is None and self.measure is not None:
             score = self.measure.score(x)
+        if score is not None and score.shape != x.shape:
+            raise InputError(f"score has shape {score.shape} but x has shape {x.shape}.")
         k = np.size(self.fits[0].mean)
         mean, std = np.full((len(x), k), np.nan), np.full((len(x), k), np.nan)
         free = np.ones(len(x), dtype=bool)

@@ -46,6 +46,8 @@ class Matern(Kernel):
     def gram(self, x: Any, y: Any, lengthscales: Any) -> Any:
         """Kernel matrix with one exponential for all coordinates."""
         x, y, lengthscales = jnp.asarray(x), jnp.asarray(y), jnp.asarray(lengthscales)
+        if x.shape[1] > MOST_TOGETHER:
+            return super().gram(x, y, lengthscales)
         value, total = 1.0, 0.0
         for i in range(x.shape[1]):
             s = self.rate * jnp.abs(x[:, None, i] - y[None, :, i]) / lengthscales[i]
@@ -61,3 +63,4 @@ class Matern(Kernel):
 
 
 POLYNOMIALS = {0.5: (1.0,), 1.5: (1.0, 1.0), 2.5: (1.0, 1.0, 1.0 / 3.0)}
+MOST_TOGETHER = 50  # coordinates; the product of more polynomials may overflow
