@@ -25,7 +25,7 @@ def step(x):
 TRUTH = float(np.exp(0.5) * ndtr(-0.7) + 2 * ndtr(-0.3))
 
 
-@pytest.mark.parametrize(("d", "n"), [(2, 250), pytest.param(5, 2000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("d", "n"), [(2, 400), pytest.param(5, 2000, marks=pytest.mark.slow)])
 def test_a_step_is_integrated_box_by_box(d, n):
     calls = []
     est = sq.integrate(
