@@ -8,8 +8,9 @@ from scipy.special import ndtr
 
 import steinquad as sq
 from steinquad.dataset import Dataset
+from steinquad.estimators.jumps import Cut
 from steinquad.estimators.monte_carlo import MonteCarlo
-from steinquad.estimators.pieces import Pieces
+from steinquad.estimators.pieces import Pieces, between_points
 from steinquad.measures import as_measure
 
 
@@ -96,6 +97,23 @@ def test_one_network_where_that_is_asked_for_or_anything_is_given():
         assert "boxes" not in est.stats
     with pytest.raises(sq.InputError, match="pieces is 'many'; choose one of auto, one"):
         sq.BSN(pieces="many")
+
+
+def test_a_kink_that_is_taken_for_a_jump_does_not_widen_the_std():
+    x = np.random.default_rng(3).standard_normal((300, 2))
+    taken = Cut(0, 0.2, share=0.1, least=1e-2, jump=np.array([2.0]))
+    below, above = x[x[:, 0] < 0.2, 0].max(), x[x[:, 0] >= 0.2, 0].min()
+
+    def kink(x):
+        return np.abs(x[:, :1] - 0.2)
+
+    def jump(x):
+        return 3.0 * (x[:, :1] > 0.2)
+
+    moved = abs((above - 0.2) - (0.2 - below))
+    assert between_points([taken], x, kink) == pytest.approx((1e-2 * moved) ** 2 / 12)
+    assert between_points([taken], x, jump) == pytest.approx((1e-2 * 3.0) ** 2 / 12)
+    assert between_points([], x, jump) == 0.0
 
 
 @pytest.mark.parametrize(

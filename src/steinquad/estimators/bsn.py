@@ -23,7 +23,7 @@ from steinquad.estimators.fold_networks import (
     splits,
 )
 from steinquad.estimators.outputs import Outputs
-from steinquad.estimators.pieces import Pieces, misplacement
+from steinquad.estimators.pieces import Pieces, between_points
 from steinquad.estimators.standard_frame import Predictor, StandardFrame, score_obstacle
 from steinquad.measures.base import Measure
 from steinquad.networks.activations import SMOOTH, ActivationName
@@ -198,8 +198,10 @@ class BSN:
         shown = members if full is None else [full]
         outputs = frame.outputs
         mean, covariance = outputs.integrals(answer.mean, answer.covariance)
-        if found is not None:  # a network does not know either where between two points f jumps
-            covariance = covariance + np.diag(misplacement(found[1]))
+        predictor = Predictor(frame, shown, measure)
+        if found is not None:  # no network knows either where between two points f jumps
+            unknown = between_points(found[1], data.x, lambda x: predictor(x, None, False)[0])
+            covariance = covariance + np.diag(unknown)
         plain = outputs.in_units(answer.plain[None])[0]
         fitted = np.mean([predict(member.network, frame.at_all()) for member in shown], axis=0)
         estimate = Estimate.build(
@@ -218,7 +220,7 @@ class BSN:
             },
             values=data.fx,
             fitted=outputs.in_units(fitted),
-            predictor=Predictor(frame, shown, measure),
+            predictor=predictor,
             _model_mean=plain,
             _state=shape,
         )

@@ -46,12 +46,14 @@ class Cut:
         coordinate: along which.
         at: half way between the points, in units of x.
         share: probability of the slab between them.
+        least: probability of what lies between the nearest points on either side of `at`.
         jump: how much larger f is just above it than just below, on average, (k,).
     """
 
     coordinate: int
     at: float
     share: float
+    least: float
     jump: Array
 
 
@@ -93,10 +95,13 @@ def boxes(x: Array, p: Array, fx: Array, support: Support) -> tuple[list[Box], l
         if place is None or halves is None:
             done.append(Box(node.support, node.rows, node.share))
             continue
-        width = node.high[place.coordinate] - node.low[place.coordinate]
-        ends = p[node.rows[[place.below, place.above]], place.coordinate]
-        share = node.share * float(np.ptp(ends)) / width
-        cuts.append(Cut(place.coordinate, halves.at, share, place.jump * spread))
+        i = place.coordinate
+        each = node.share / (node.high[i] - node.low[i])
+        slab = np.ptp(p[node.rows[[place.below, place.above]], i])
+        nearest = p[halves.above.rows, i].min() - p[halves.below.rows, i].max()
+        cuts.append(
+            Cut(i, halves.at, float(each * slab), float(each * nearest), place.jump * spread)
+        )
         waiting += [halves.below, halves.above]
     return done, cuts
 

@@ -10,7 +10,7 @@ the distribution functions,
 because a jump may be anywhere in the slab between the two points on either side of it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,8 +25,9 @@ from steinquad.estimators.jumps import Box, Cut, boxes
 from steinquad.measures.base import Measure
 from steinquad.support import Support
 
-__all__ = ["Pieces", "misplacement"]
+__all__ = ["Pieces", "between_points"]
 
+NEAR = 64  # points at which a model is asked whether it jumps
 GRAVITY = ("not_finite", "suspect", "max_steps", "converged", "constant")  # of what went wrong
 
 
@@ -96,6 +97,21 @@ class Pieces:
 def misplacement(cuts: Sequence[Cut]) -> Array:
     """Variance of every output's mean because jumps may be anywhere in their slabs, (k,)."""
     return np.sum([(cut.share * cut.jump) ** 2 for cut in cuts], axis=0) / 12
+
+
+def between_points(cuts: Sequence[Cut], x: Array, predict: Callable[[Array], Array]) -> Array:
+    """The same of one model for all of f, which has seen the points nearest to a cut, (k,).
+
+    Whether f jumps there is its own affair: at a kink that was taken for a jump it does not.
+    """
+    total = np.zeros(np.shape(predict(x[:1]))[1])
+    for cut in cuts:
+        i, own = cut.coordinate, x[:, cut.coordinate]
+        low = x[np.argsort(np.abs(own - cut.at))[:NEAR]].copy()
+        high = low.copy()
+        low[:, i], high[:, i] = own[own < cut.at].max(), own[own >= cut.at].min()
+        total += (cut.least * np.mean(predict(high) - predict(low), axis=0)) ** 2 / 12
+    return total
 
 
 @dataclass(frozen=True)
