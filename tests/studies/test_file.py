@@ -245,7 +245,36 @@ MISTAKES = {
     "no text": (b"\xff\xfe\x00", 0, "not UTF-8"),
     "python": ("import steinquad as sq\n", 1, "not TOML"),
     "deeply nested": ("x = " + "[" * 5000 + "]" * 5000, 1, "not TOML"),
+    "digits": (changed("runs = 20", "runs = " + "9" * 5000), 1, "not TOML"),
+    "digits in hexadecimal": (
+        changed("runs = 20", "runs = 0x" + "f" * 5000),
+        14,
+        "budget.runs is a number too long",
+    ),
+    # numbers
+    "beyond floats": (changed("mean = 1.0", "mean = 1" + "0" * 400), 9, "inputs.a.mean is 1000"),
+    "a mean for a mean of logarithms": (
+        changed('"normal"\nmean = 1.0\nstd = 2.0', '"lognormal"\nlog_mean = 1000\nlog_std = 1'),
+        9,
+        "inputs.a.log_mean puts the median at e^1000",
+    ),
+    "a std that swamps its mean": (
+        changed('"normal"\nmean = 1.0\nstd = 2.0', '"lognormal"\nmean = 1e-300\nstd = 1e300'),
+        9,
+        "inputs.a.mean puts the median at e^-",
+    ),
+    "a limit beyond floats": (
+        changed('outputs = ["y"]\n', "") + "[outputs.y]\nabove = [1" + "0" * 400 + "]\n",
+        15,
+        "outputs.y.above has a number too large",
+    ),
     # keys
+    "a typo in the name of a table": (
+        GOOD + '[input.b]\ndistribution = "normal"\n',
+        15,
+        "input is not a key",
+    ),
+    "a key with escapes": (GOOD + '[inputs."\\u0062c"]\nmean = 1\n', 15, "inputs.bc has no key"),
     "nothing": ("", 1, "has no key 'outputs'"),
     "unknown key": ("seeed = 3\n" + GOOD, 1, "seeed is not a key; known are name, outputs"),
     "unknown table": (GOOD + "[extra]\nx = 1\n", 15, "extra is not a key"),
@@ -405,6 +434,21 @@ MISTAKES = {
         TWO + CORRELATED.replace("0.5", "[[1, 0]]"),
         23,
         "is [[1, 0]]",
+    ),
+    "correlation in texts": (
+        TWO + CORRELATED.replace("0.5", '[["1", "0.5"], ["0.5", "1"]]'),
+        23,
+        "is [['1', '0.5']",
+    ),
+    "correlation of truths": (
+        TWO + CORRELATED.replace("0.5", "[[true, false], [false, true]]"),
+        23,
+        "is [[True, False]",
+    ),
+    "correlation beyond floats": (
+        TWO + CORRELATED.replace("0.5", "1" + "0" * 400),
+        23,
+        "give a number between -1 and 1",
     ),
     "correlation not symmetric": (
         TWO + CORRELATED.replace("0.5", "[[1, 0.5], [0.4, 1]]"),

@@ -11,7 +11,7 @@ import pytest
 from steinquad.errors import InputError
 from steinquad.studies.store import APPLICATION, Counts, Evaluation, Store
 
-ABOUT = {"inputs": '["a"]', "seed": "0"}
+ABOUT = {"inputs": '["a"]', "outputs": '["y"]', "seed": "0"}
 
 
 def done(number, value=1.0, **changes):
@@ -273,5 +273,5 @@ def test_what_is_not_there_or_not_writable(tmp_path):
         Store(tmp_path / "file" / "s.sqlite", ABOUT).writing(),
     ):
         pass
-    with pytest.raises(InputError, match="cannot"), Store(tmp_path, ABOUT).writing():
+    with pytest.raises(InputError, match="is a directory"), Store(tmp_path, ABOUT).writing():
         pass

@@ -70,7 +70,7 @@ def run(
     if report:
         from steinquad.report import check_targets
 
-        check_targets(report)
+        check_targets(report, Path(study.store))
     try:
         with _run_bar(study, enabled=not as_json) as watch:
             answer = study.run(retry_failed=retry_failed, watch=watch)
@@ -92,7 +92,7 @@ def status(file: File, as_json: AsJson = False) -> None:
 
     counts = study.status()
     failures = study.evaluations.failures() if counts.failed else {}
-    kept = study.evaluations.estimates() if counts.done else []
+    kept = study.kept_estimates()
     elapsed = study.evaluations.sessions().seconds if counts.done else 0.0
     if as_json:
         record = {
@@ -106,7 +106,7 @@ def status(file: File, as_json: AsJson = False) -> None:
             "failures": failures,
             "seconds": counts.seconds,
             "elapsed": elapsed,
-            "estimate": {"n": kept[-1][0], **kept[-1][2]} if kept else None,
+            "estimate": {"points": kept[-1][0], **kept[-1][1]} if kept else None,
         }
         typer.echo(json.dumps(record))
         return
@@ -121,7 +121,7 @@ def status(file: File, as_json: AsJson = False) -> None:
         lines.append(f"  evaluations took {duration(counts.seconds)}, {each} each")
         lines.append(f"  by the clock {duration(elapsed)}")
     if kept:
-        n, _, record = kept[-1]
+        n, record = kept[-1]
         lines.append(f"  last estimate, from {n} points:")
         names = map(_plain, study.outputs)
         lines += [f"    {a} = {b}" for a, b in zip(names, _answers(record), strict=True)]

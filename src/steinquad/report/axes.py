@@ -2,9 +2,9 @@
 
 import math
 from collections.abc import Sequence
-from html import escape
 
 from steinquad.report.numbers import SUPERSCRIPT
+from steinquad.report.text import markup
 
 __all__ = ["Axes"]
 
@@ -92,11 +92,11 @@ class Axes:
         texts.append(
             f'<text class="axis" text-anchor="middle" '
             f'transform="translate(11 {TOP + down / 2:.1f}) rotate(-90)">'
-            f"{escape(_with_power(y_label, y_power))}</text>"
+            f"{markup(_with_power(y_label, y_power))}</text>"
         )
         return (
             f'<svg class="plot" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
-            f'aria-label="{escape(description)}">'
+            f'aria-label="{markup(description)}">'
             + "".join(texts)
             + clip
             + "".join(self.marks)
@@ -180,4 +180,4 @@ def _with_power(label: tuple[str, str], power: int) -> str:
 
 
 def _text(x: float, y: float, text: str, anchor: str) -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(text)}</text>'
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{markup(text)}</text>'

@@ -1,6 +1,5 @@
 """What a report says, as plain data: read from a study once, written in three ways."""
 
-import json
 import math
 import platform
 from collections.abc import Mapping, Sequence
@@ -109,7 +108,8 @@ def _answer(
     if reason is None:
         found = sensitivity(estimate, study.measure, seed=int(study.seed))
     record = estimate.to_dict()
-    kept = [*_kept(study, data.n), (data.n, record)]
+    before = [(n, each) for n, each in study.kept_estimates() if n < data.n]
+    kept = [*before, (data.n, record)]
     low, high = (np.atleast_1d(side) for side in estimate.interval(0.95))
     drawn = independent(data, study.points).fx
     outputs = []
@@ -144,19 +144,6 @@ def _answer(
         "outputs": outputs,
         "sensitivity": {"reason": reason, "draws": DRAWS, "curve_draws": CURVE_DRAWS},
     }
-
-
-def _kept(study: Study, last: int) -> list[tuple[int, Mapping[str, Any]]]:
-    """Answers from fewer points by the same method, the latest of each number of points."""
-    method = "default" if study.method is None else repr(study.method)
-    found: dict[int, tuple[int, Mapping[str, Any]]] = {}
-    for n, settings, record in study.evaluations.estimates():
-        own_method, seed, failed, _ = json.loads(settings)
-        if n >= last or (own_method, seed) != (method, int(study.seed)):
-            continue
-        if n not in found or failed <= found[n][0]:  # a point that failed may be done later
-            found[n] = (failed, record)
-    return [(n, record) for n, (_, record) in sorted(found.items())]
 
 
 def _look(n: int, record: Mapping[str, Any], j: int) -> dict[str, Any]:
@@ -215,7 +202,11 @@ def _predicted(estimate: Estimate, j: int) -> dict[str, Any] | None:
     if shown is None or estimate.values is None or estimate.fitted is None:
         return None
     rows = np.flatnonzero(np.isfinite(shown[:, j]))
-    rows = rows[np.unique(np.linspace(0, len(rows) - 1, MOST_SHOWN).astype(int))]
+    rows = (
+        rows[np.unique(np.linspace(0, len(rows) - 1, MOST_SHOWN).astype(int))]
+        if len(rows)
+        else rows
+    )
     return {
         "kind": "cross-fitted" if cross_fitted else "fitted",
         "points": [[float(shown[i, j]), float(estimate.values[i, j])] for i in rows],

@@ -3,12 +3,11 @@
 import base64
 import hashlib
 from collections.abc import Iterable, Iterator
-from html import escape
 from importlib.resources import files
 from itertools import groupby
 
 from steinquad.report.blocks import Answer, Block, Figure, Heading, Note, Quote, Table, Text
-from steinquad.report.text import visible
+from steinquad.report.text import markup
 
 __all__ = ["to_html"]
 
@@ -25,7 +24,7 @@ def to_html(title: str, blocks: Iterable[Block]) -> str:
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'sha256-{digest}'">
-<title>{_text(title)}</title>
+<title>{markup(title)}</title>
 <style>{style}</style>
 </head>
 <body>
@@ -50,37 +49,37 @@ def _grouped(blocks: Iterable[Block]) -> Iterator[str]:
 def _block(block: Block) -> str:
     match block:
         case Heading(level, text):
-            return f"<h{level}>{_text(text)}</h{level}>"
+            return f"<h{level}>{markup(text)}</h{level}>"
         case Text(text):
-            return f"<p>{_text(text)}</p>"
+            return f"<p>{markup(text)}</p>"
         case Note(kind, head, text):
             mark = {"good": "✓", "doubt": "!"}[kind]
             return (
                 f'<div class="note {kind}"><p><strong><span class="mark">{mark}</span> '
-                f"{_text(head)}</strong></p><p>{_text(text)}</p></div>"
+                f"{markup(head)}</strong></p><p>{markup(text)}</p></div>"
             )
         case Answer(name, value, interval, more):
             return (
-                f'<section class="answer"><h3>{_text(name)}</h3>'
-                f'<p class="value">{_text(value)}</p><p>{_text(interval)}</p>'
-                f'<p class="more">{_text(more)}</p></section>'
+                f'<section class="answer"><h3>{markup(name)}</h3>'
+                f'<p class="value">{markup(value)}</p><p>{markup(interval)}</p>'
+                f'<p class="more">{markup(more)}</p></section>'
             )
         case Table():
             return _table(block)
         case Figure(svg, caption, numbers):
             more = "" if numbers is None else _details(numbers)
-            return f"<figure>{svg}<figcaption>{_text(caption)}</figcaption>{more}</figure>"
+            return f"<figure>{svg}<figcaption>{markup(caption)}</figcaption>{more}</figure>"
         case Quote(text):
-            return f"<pre>{_text(text, lines=True)}</pre>"
+            return f"<pre>{markup(text, lines=True)}</pre>"
 
 
 def _table(table: Table) -> str:
-    head = "".join(f'<th scope="col">{_text(cell)}</th>' for cell in table.head)
+    head = "".join(f'<th scope="col">{markup(cell)}</th>' for cell in table.head)
     head += '<th scope="col">share</th>' if table.bars else ""
     rows = []
     for i, row in enumerate(table.rows):
         kinds = ("<td>" if j < table.left else '<td class="number">' for j in range(len(row)))
-        cells = "".join(f"{td}{_text(cell)}</td>" for td, cell in zip(kinds, row, strict=True))
+        cells = "".join(f"{td}{markup(cell)}</td>" for td, cell in zip(kinds, row, strict=True))
         if table.bars:
             cells += f'<td class="bar">{_bar(*table.bars[i])}</td>'
         rows.append(f"<tr>{cells}</tr>")
@@ -100,7 +99,3 @@ def _bar(first: float, total: float) -> str:
         f'<rect class="first" x="0" y="2" width="{first:.1f}" height="6"/>'
         f'<rect class="total" x="0" y="1" width="{total:.1f}" height="8"/></svg>'
     )
-
-
-def _text(text: str, *, lines: bool = False) -> str:
-    return escape(visible(text, lines=lines))

@@ -64,8 +64,8 @@ def short(value: float, digits: int = 3, unit: str = "") -> str:
 def percent(share: float) -> str:
     """A share in per cent, with two digits, also of what is lacking where it is nearly all.
 
-    >>> percent(0.0312), percent(0.9876), percent(0.99996), percent(1.0)
-    ('3.1 %', '98.8 %', 'more than 99.99 %', '100 %')
+    >>> percent(0.0312), percent(0.9876), percent(0.99996), percent(1.0), percent(-3.4)
+    ('3.1 %', '98.8 %', 'more than 99.99 %', '100 %', '-340 %')
     """
     if not math.isfinite(share):
         return "not known"
@@ -73,7 +73,9 @@ def percent(share: float) -> str:
         return "more than 99.99 %"
     if 0.9 < share < 1.0:
         return f"{100 * share:.{1 if share < 0.99 else 2}f} %"
-    return f"{100 * share:.{3 if share >= 1 else 2}g} %"
+    if abs(share) >= 1.0:
+        return f"{short(100 * share)} %"
+    return f"{100 * share:.2g} %"
 
 
 def duration(seconds: float) -> str:

@@ -1,6 +1,8 @@
 """A user's text without what a page or a terminal would obey."""
 
-__all__ = ["visible"]
+from html import escape
+
+__all__ = ["markup", "visible"]
 
 
 def visible(text: str, *, lines: bool = False) -> str:
@@ -14,3 +16,12 @@ def visible(text: str, *, lines: bool = False) -> str:
         c if c.isprintable() or c in kept else " " if c.isspace() else "\N{REPLACEMENT CHARACTER}"
         for c in text
     )
+
+
+def markup(text: str, *, lines: bool = False) -> str:
+    """The same as a part of a page.
+
+    >>> markup("<b>")
+    '&lt;b&gt;'
+    """
+    return escape(visible(text, lines=lines))

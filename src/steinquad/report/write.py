@@ -34,16 +34,18 @@ def write_report(
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Estimate once, and write every file in the format of its ending; returns the content."""
-    check_targets(paths)
+    check_targets(paths, Path(study.store))
     content = collect(study, estimate, distribution, progress=progress)
     for path in paths:
         _replace(path, FORMATS[path.suffix.lower()](content))
     return content
 
 
-def check_targets(paths: Sequence[Path]) -> None:
+def check_targets(paths: Sequence[Path], store: Path) -> None:
     """Complain of files that cannot be written, before the work of an estimate."""
     for path in paths:
+        if path.resolve() == store.resolve():
+            raise InputError(f"target {path} is the store of the study; give another file.")
         if path.suffix.lower() not in FORMATS or not path.parent.is_dir():
             endings = ", ".join(FORMATS)
             raise InputError(

@@ -1,6 +1,7 @@
 """TOML with manners: every complaint names the file, the line and the key."""
 
 import re
+import sys
 import tomllib
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -11,6 +12,7 @@ from steinquad.errors import InputError
 __all__ = ["REQUIRED", "Table", "read"]
 
 REQUIRED = object()
+LARGEST = sys.float_info.max
 KEY = re.compile(r"""\s*(?:"((?:[^"\\]|\\.)*)"|'([^']*)'|([A-Za-z0-9_-]+))\s*(\.|=|\]\]?|$)""")
 
 
@@ -64,7 +66,7 @@ class Table:
         value = self.take(key, (int, float), what, default)
         if not given:
             return value
-        if not abs(value) < float("inf") or not where(value):
+        if not abs(value) <= LARGEST or not where(value):
             raise self.error(key, f"is {_show(value)}; give {what}")
         return float(value)
 
@@ -134,8 +136,9 @@ def read(path: Path) -> Table:
         line = int(found[1]) if found else text.count("\n") + 1
         reason = at[: found.start()].strip() if found else at.replace("(at end of document)", "")
         raise InputError(f"{path}, line {line}: not TOML ({reason.strip()}).") from None
-    except RecursionError:
-        raise InputError(f"{path}, line 1: not TOML that can be read (nested too deep).") from None
+    except (RecursionError, ValueError) as error:  # the latter of integers with too many digits
+        reason = "nested too deep" if isinstance(error, RecursionError) else "a number too long"
+        raise InputError(f"{path}, line 1: not TOML that can be read ({reason}).") from None
     return Table(values, (), _Source(path, text))
 
 
@@ -173,7 +176,8 @@ def _lines(text: str) -> dict[tuple[Any, ...], int]:
                     found.setdefault(keys, number)
                     keys = (*keys, counts[keys])
                 table = keys
-                found.setdefault(table, number)
+                for i in range(1, len(keys) + 1):  # [a.b] makes a too
+                    found.setdefault(keys[:i], number)
                 continue
             keys, rest = _dotted(line)
             for i in range(1, len(keys) + 1):
@@ -198,6 +202,8 @@ def _dotted(text: str) -> tuple[tuple[str, ...], str]:
     keys: list[str] = []
     while match := KEY.match(text):
         double, single, bare, end = match.groups()
+        if double is not None:
+            double = tomllib.loads(f'key = "{double}"')["key"]  # with its escapes
         keys.append(next(part for part in (double, single, bare) if part is not None))
         text = text[match.end() :]
         if end != ".":
@@ -229,5 +235,8 @@ def _scan(line: str, depth: int, quote: str) -> tuple[int, str]:
 
 
 def _show(value: Any) -> str:
-    text = repr(value)
+    try:
+        text = repr(value)
+    except ValueError:  # an integer of thousands of digits
+        return "a number too long"
     return text if len(text) <= 60 else text[:57] + "..."

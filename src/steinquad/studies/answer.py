@@ -114,11 +114,11 @@ def answer(
     share = data.share_failed
     left_out = (
         f"{data.failed} of {data.n} evaluations failed and are left out, "
-        f"{100 * share:.2g} % of the probability"
+        f"{100 * share:.3g} % of the probability"
     )
     if share > MOST_FAILED and not ignore_failures:
         raise InputError(
-            f"{data.failed} of {data.n} evaluations failed ({100 * share:.2g} %, more than "
+            f"{data.failed} of {data.n} evaluations failed ({100 * share:.3g} %, more than "
             f"{100 * MOST_FAILED:g} %); repair the integrand and run with --retry-failed, or set "
             'on_failure = "ignore".'
         )

@@ -12,6 +12,7 @@ from steinquad.errors import InputError
 __all__ = ["TARGETS", "Budget"]
 
 TARGETS = ("std", "relative_std")
+PATIENCE = 1000  # points after which a study without `runs` must have an estimate
 FIRST = {"iid": 100, "sobol": 128, "adaptive": 200}  # points before the first look
 GROWTH = {"iid": 1.5, "sobol": 2.0, "adaptive": 1.5}  # to the next; Sobol points are even at 2^k
 
@@ -50,6 +51,10 @@ class Budget:
                 yield self.runs
                 return
             yield n
+
+    def goes_on(self, n: int) -> bool:
+        """Whether there is another look, so that no estimate from n points is no end."""
+        return n < (PATIENCE if self.runs is None else self.runs)
 
     def reached(self, record: Mapping[str, Any]) -> bool:
         """Whether an estimate, as `Estimate.to_dict` gives it, is good enough to stop."""

@@ -53,7 +53,7 @@ def evaluate_all(
             while executor.room() > 0 and not interrupt.asked and (task := waiting.next_task()):
                 executor.submit(task)
                 in_flight += 1
-            if in_flight == 0:
+            if in_flight == 0 or (interrupt.asked and interrupt.here):  # nothing has begun
                 break
             with interrupt.waiting():
                 finished = executor.finished(TICK)
@@ -69,7 +69,9 @@ def evaluate_all(
                 )
                 report(done, failed)
             if interrupt.asked:
-                raise KeyboardInterrupt
+                break
+    if interrupt.asked:
+        raise KeyboardInterrupt
 
 
 class _Waiting:

@@ -34,6 +34,7 @@ __all__ = [
     "kill_commands",
     "limit_memory",
     "load",
+    "placeholders",
 ]
 
 LONGEST_ERROR = 2_000  # characters that are kept of an error
@@ -113,6 +114,11 @@ class Outcome:
     failure: str = ""
     error: str = ""
 
+    def __post_init__(self) -> None:
+        # File names that are not UTF-8 come as surrogates, which no file can hold.
+        plain = self.error[:LONGEST_ERROR].encode(errors="replace").decode()
+        object.__setattr__(self, "error", plain)
+
     @classmethod
     def from_fields(cls, fields: dict[str, Any]) -> "Outcome":
         """From `asdict` after a passage through JSON, which has no tuples."""
@@ -143,8 +149,8 @@ def evaluate(
             rows = _run(call, points, numbers[0])
         else:
             rows = _apply(call, points, function or load(call))
-    except subprocess.TimeoutExpired:
-        failure, error = "time-out", f"no answer within {call.time_limit:g} s"
+    except _TimeOutError as late:
+        failure, error = "time-out", str(late)
     except _AnswerError as wrong:
         failure, error = "answer", str(wrong)
     except MemoryError as raised:
@@ -152,7 +158,7 @@ def evaluate(
     except (Exception, SystemExit) as raised:
         failure, error = "exception", _describe(raised)
     seconds = (time.perf_counter() - begin) / len(points)
-    return [Outcome(row, seconds, failure, error[:LONGEST_ERROR]) for row in rows]
+    return [Outcome(row, seconds, failure, error) for row in rows]
 
 
 def evaluate_each(
@@ -176,12 +182,13 @@ def find(reference: str, directory: str = ".") -> Any:
     """What `module:name` or `file.py:name` names; raises whatever loading it raises."""
     where, _, name = reference.rpartition(":")
     directory = str(Path(directory).resolve())
-    if (directory, reference) in _loaded:
-        return _loaded[directory, reference]
+    file = Path(directory, where) if where.endswith(".py") else None
+    now = None if file is None else file.stat().st_mtime_ns  # an edited file is loaded again
+    if (directory, reference, now) in _loaded:
+        return _loaded[directory, reference, now]
     if directory not in sys.path:
         sys.path.insert(0, directory)
-    if where.endswith(".py"):
-        file = Path(directory, where)
+    if file is not None:
         spec = importlib.util.spec_from_file_location(f"_study_{file.stem}", file)
         assert spec is not None and spec.loader is not None
         module = importlib.util.module_from_spec(spec)
@@ -192,11 +199,11 @@ def find(reference: str, directory: str = ".") -> Any:
     found: Any = module
     for part in name.split("."):
         found = getattr(found, part)
-    _loaded[directory, reference] = found
+    _loaded[directory, reference, now] = found
     return found
 
 
-_loaded: dict[tuple[str, str], Any] = {}
+_loaded: dict[tuple[str, str, int | None], Any] = {}
 
 
 def limit_memory(limit: int) -> None:
@@ -216,6 +223,10 @@ def kill_commands() -> None:
 
 class _AnswerError(Exception):
     """The integrand answered with something that cannot be used."""
+
+
+class _TimeOutError(Exception):
+    """A command did not answer in time."""
 
 
 def _apply(
@@ -308,6 +319,8 @@ def _run(
         _commands.add(process.pid)
         try:
             code = process.wait(call.time_limit)
+        except subprocess.TimeoutExpired as late:
+            raise _TimeOutError(f"no answer within {late.timeout:g} s") from None
         finally:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.pid, signal.SIGKILL)  # and what it left behind
@@ -317,8 +330,14 @@ def _run(
             said = files["stderr"].read_bytes()[-LONGEST_ERROR // 2 :].decode(errors="replace")
             how = f"exit code {code}{call.limits}"
             raise RuntimeError(f"the command ended with {how}: {said.strip()}")
-        own_file = any("{output}" in argument for argument in call.command)
-        return _parsed(files["output" if own_file else "stdout"], call, len(points))
+        answer = "output" if "output" in placeholders(call.command) else "stdout"
+        return _parsed(files[answer], call, len(points))
+
+
+def placeholders(arguments: Sequence[str]) -> set[str]:
+    """What is to be filled in in a command; `{{` is a brace."""
+    found = (match[1] for argument in arguments for match in PLACEHOLDER.finditer(argument))
+    return {name for name in found if name is not None}
 
 
 def _filled(argument: str, values: Mapping[str, str]) -> str:
@@ -376,7 +395,11 @@ def _describe(error: BaseException) -> str:
     place = ""
     if last is not None:
         place = f" ({Path(last.tb_frame.f_code.co_filename).name}, line {last.tb_lineno})"
-    return f"{type(error).__name__}: {error}{place}"
+    try:
+        said = str(error)
+    except Exception:  # of an exception that cannot tell what it is
+        said = "without a text"
+    return f"{type(error).__name__}: {said}{place}"
 
 
 def _size(count: int) -> str:

@@ -4,23 +4,18 @@ The pool of worker processes is in `pool`. All have the members of `Executor`, a
 more tasks than it asked for, so a million points never wait in memory.
 """
 
+from collections import deque
 from collections.abc import Callable
 from concurrent import futures
 from typing import Any, NamedTuple, Protocol
 
 from steinquad.errors import InputError
-from steinquad.studies.evaluation import (
-    LONGEST_ERROR,
-    Call,
-    Outcome,
-    evaluate,
-    evaluate_each,
-    load,
-)
+from steinquad.studies.evaluation import Call, Outcome, evaluate, evaluate_each, load
 
 __all__ = ["Executor", "Finished", "Futures", "Here", "Task", "check_loadable", "unloadable"]
 
 QUICK, MOST_TOGETHER = 0.1, 64  # s of calls that are sent as one future, and most calls of one
+SETTLE = 5.0  # s for an executor that broke to say so of everything that it held
 
 
 class Task(NamedTuple):
@@ -104,7 +99,9 @@ class Here:
 class Futures:
     """Any `concurrent.futures.Executor`: a process pool of yours, MPI, Dask, Ray, ipyparallel.
 
-    Quick calls are sent several together, slow ones each by itself.
+    Quick calls are sent several together, slow ones each by itself. Where several are lost with a
+    worker nobody knows whose fault it was: they are tried again, ever fewer at a time, and only
+    one that was lost by itself has failed.
 
     Args:
         call: how to call the integrand.
@@ -128,9 +125,14 @@ class Futures:
         self.waiting: list[Task] = []
         self.sent: dict[futures.Future[list[list[Outcome]]], list[Task]] = {}
         self.together = 1  # tasks of a future
+        self.alone: list[Task] = []  # of a future that was lost: to be sent one by one
+        self.suspects: deque[list[Task]] = deque()  # one of each group broke the whole executor
+        self.on_trial = False  # whether such a group, and nothing else, is in flight
 
     def room(self) -> int:
-        """See `Executor`."""
+        """See `Executor`; none until what was lost is settled."""
+        if self.alone or self.suspects or self.on_trial:
+            return 0
         free = self.in_flight - len(self.sent)
         return max(0, free * self.together - len(self.waiting))
 
@@ -142,16 +144,27 @@ class Futures:
         """See `Executor`."""
         self._send()
         ready, _ = futures.wait(self.sent, timeout, return_when=futures.FIRST_COMPLETED)
+        if any(isinstance(_failure(future), futures.BrokenExecutor) for future in ready):
+            ready, _ = futures.wait(self.sent, SETTLE)  # all others go down with it
         done: Finished = []
+        broken: Finished = []
         for future in ready:
-            tasks = self.sent.pop(future)
-            try:
-                answers = future.result()
-            except (Exception, futures.CancelledError) as error:
-                reason = f"{type(error).__name__}: {error}"[:LONGEST_ERROR]
-                lost = Outcome(None, 0.0, "killed", reason)
-                answers = [[lost] * len(task.numbers) for task in tasks]
-            done += zip(tasks, answers, strict=True)
+            tasks, error = self.sent.pop(future), _failure(future)
+            if error is None:
+                done += zip(tasks, future.result(), strict=True)
+            elif isinstance(error, futures.BrokenExecutor):
+                broken += [_lost(task, error) for task in tasks]
+            elif len(tasks) > 1:
+                self.alone += tasks
+            else:
+                done.append(_lost(tasks[0], error))
+        if len(broken) == 1:
+            done += broken
+        elif broken:
+            half = len(broken) // 2
+            for part in (broken[half:], broken[:half]):
+                self.suspects.appendleft([task for task, _ in part])
+        self.on_trial = self.on_trial and bool(self.sent)
         if done:
             seconds = sum(outcome.seconds for _, outcomes in done for outcome in outcomes)
             each = max(seconds / len(done), QUICK / MOST_TOGETHER)
@@ -162,21 +175,32 @@ class Futures:
         """See `Executor`."""
         for future in self.sent:
             future.cancel()
-        self.sent.clear()
-        self.waiting.clear()
+        for unfinished in (self.sent, self.waiting, self.alone, self.suspects):
+            unfinished.clear()
         if self.make is not None:
             self.executor.shutdown(wait=False, cancel_futures=True)
 
     def _send(self) -> None:
+        if self.suspects and not self.sent:
+            self.on_trial = True
+            for task in self.suspects.popleft():
+                self._begin([task])
+        if self.suspects or self.on_trial:
+            return
+        while self.alone and len(self.sent) < self.in_flight:
+            self._begin([self.alone.pop()])
         while self.waiting and len(self.sent) < self.in_flight:
             tasks = self.waiting[: self.together]
-            try:
-                future = self._submit(tasks)
-            except futures.BrokenExecutor as error:
-                self._mend(error)
-                future = self._submit(tasks)
             del self.waiting[: self.together]
-            self.sent[future] = tasks
+            self._begin(tasks)
+
+    def _begin(self, tasks: list[Task]) -> None:
+        try:
+            future = self._submit(tasks)
+        except RuntimeError as error:  # it broke, or was shut down
+            self._mend(error)
+            future = self._submit(tasks)
+        self.sent[future] = tasks
 
     def _submit(self, tasks: list[Task]) -> "futures.Future[list[list[Outcome]]]":
         plain = [(task.numbers, task.points) for task in tasks]
@@ -191,3 +215,13 @@ class Futures:
             ) from None
         self.executor.shutdown(wait=False, cancel_futures=True)
         self.executor = self.make()
+
+
+def _failure(future: "futures.Future[Any]") -> BaseException | None:
+    """Why a future that is done has no result."""
+    return futures.CancelledError() if future.cancelled() else future.exception()
+
+
+def _lost(task: Task, error: BaseException) -> tuple[Task, list[Outcome]]:
+    reason = f"{type(error).__name__}: {error}"
+    return task, [Outcome(None, 0.0, "killed", reason)] * len(task.numbers)

@@ -2,6 +2,7 @@
 
 import hashlib
 import importlib.util
+import os
 import re
 import sys
 from collections.abc import Callable, Sequence
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from steinquad.errors import InputError
-from steinquad.studies.evaluation import PLACEHOLDER, RESERVED, Call
+from steinquad.studies.evaluation import RESERVED, Call, placeholders
 
 __all__ = ["FORMATS", "STYLES", "Command", "build_call", "version_of"]
 
@@ -87,21 +88,32 @@ def build_call(
 
 
 def version_of(call: Call) -> str:
-    """A word that changes with the file that the integrand is in, empty where there is none."""
-    file: Path | None = None
+    """A word that changes with the file that the integrand is in, empty where there is none.
+
+    Of a command with the files among its arguments, such as a script, else with its program.
+    """
+    found: str | None = None
     if call.command:
-        file = Path(call.directory, call.command[0])
-    elif call.function:
+        named = [os.path.join(call.directory, argument) for argument in call.command]
+        scripts = [path for path in named[1:] if os.path.isfile(path)]
+        return _hash(scripts or named[:1])
+    if call.function:
         where = call.function.rpartition(":")[0]
         if where.endswith(".py"):
-            file = Path(call.directory, where)
+            found = os.path.join(call.directory, where)
         else:
             module = sys.modules.get(where)
             found = getattr(module, "__file__", None) or _found(where, call.directory)
-            file = None if found is None else Path(found)
-    if file is None or not file.is_file():
-        return ""
-    return hashlib.sha256(file.read_bytes()).hexdigest()[:12]
+    return _hash([] if found is None else [found])
+
+
+def _hash(files: Sequence[str]) -> str:
+    """Of the contents, empty if there is no file that can be read."""
+    known = [Path(file) for file in files if os.path.isfile(file) and os.access(file, os.R_OK)]
+    read = hashlib.sha256()
+    for file in known:
+        read.update(file.read_bytes())
+    return read.hexdigest()[:12] if known else ""
 
 
 def _found(module: str, directory: str) -> str | None:
@@ -162,16 +174,15 @@ def _checked(command: Command, names: Sequence[str], style: str) -> tuple[str, .
         if name in RESERVED:
             raise InputError(f"inputs has {name!r}, which means something else in a command.")
     known = ("input", "output") if style == "batch" else (*names, *RESERVED)
-    for argument in arguments:
-        for match in PLACEHOLDER.finditer(argument):
-            if match[1] is not None and match[1] not in known:
-                which = " of a batch" if style == "batch" else ""
-                raise InputError(
-                    f"command{which} has the placeholder {{{match[1]}}}; known are "
-                    f"{', '.join(known)}, and {{{{ for a brace."
-                )
+    used = placeholders(arguments)
+    for name in sorted(used - set(known)):
+        which = " of a batch" if style == "batch" else ""
+        raise InputError(
+            f"command{which} has the placeholder {{{name}}}; known are {', '.join(known)}, "
+            "and {{ for a brace."
+        )
     if style == "batch" and command.input == "none":
         raise InputError("command of a batch has input 'none'; say json or csv.")
-    if command.input == "none" and any("{input}" in argument for argument in arguments):
+    if command.input == "none" and "input" in used:
         raise InputError("command has {input} but input is 'none'; say json or csv.")
     return tuple(arguments)

@@ -20,6 +20,7 @@ from steinquad.studies._toml import REQUIRED, Table
 __all__ = ["LAWS", "is_plain_normal", "joint_law", "law_of"]
 
 POSITIVE = "a number above 0"
+MOST_LOG = 700.0  # e to the power of more is no number
 CUTS = ("low", "high")
 
 
@@ -97,9 +98,12 @@ def _correlation(
     given = table.take("correlation", (int, float, list), what)
     table.finish(("inputs", "correlation"))
     size = len(names)
+    rows = given if isinstance(given, list) else [given]
+    flat = [each for row in rows for each in (row if isinstance(row, list) else [row])]
+    numbers = all(isinstance(v, int | float) and not isinstance(v, bool) for v in flat)
     try:
-        matrix = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError):
+        matrix = np.asarray(given if numbers else (), dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
         matrix = np.empty(0)
     if matrix.ndim == 0:
         matrix = np.where(np.eye(size) > 0, 1.0, matrix)
@@ -146,12 +150,18 @@ def _lognormal(table: Table, directory: Path) -> Any:
     del directory
     import scipy.stats
 
-    if table.has("log_mean") or table.has("log_std"):
+    table_log = table.has("log_mean") or table.has("log_std")
+    if table_log:
         center, spread = table.number("log_mean"), _positive(table, "log_std")
     else:
         mean, std = _positive(table, "mean"), _positive(table, "std")
-        spread = math.sqrt(math.log1p((std / mean) ** 2))
+        spread = math.sqrt(2 * math.log(math.hypot(1.0, std / mean)))
         center = math.log(mean) - spread**2 / 2
+    if not -MOST_LOG < center < MOST_LOG:
+        raise table.error(
+            "log_mean" if table_log else "mean",
+            f"puts the median at e^{center:.4g}; log_mean is the mean of the logarithm",
+        )
     return scipy.stats.lognorm(spread, scale=math.exp(center))
 
 
@@ -195,14 +205,15 @@ def _mixture(table: Table, directory: Path) -> Any:
     if len(parts) < 2:
         raise table.error("components", f"has fewer than two tables; give {what}")
     normals = [is_plain_normal(part) for part in parts]
-    weights = [_positive(part, "weight") for part in parts]
+    weights = np.array([_positive(part, "weight") for part in parts])
+    weights /= weights.max()  # so that their sum is a number
     laws: list[Any] = [law_of(part, directory, "weight") for part in parts]
     if not all(normals):
-        return Mixture(laws, weights)
+        return Mixture(laws, weights.tolist())
     import numpyro.distributions as nd
 
     means, stds = np.array([(law.dist.mean(), law.dist.std()) for law in laws]).T
-    chances = nd.Categorical(probs=np.array(weights) / sum(weights))
+    chances = nd.Categorical(probs=weights / weights.sum())
     return nd.MixtureSameFamily(chances, nd.Normal(means, stds))
 
 

@@ -24,6 +24,7 @@ from steinquad.studies.executors import Finished, Task, unloadable
 
 __all__ = ["Pool"]
 
+STILLBORN = 3  # workers in a row that may be killed while they load the integrand
 LOOK = 0.5  # s between looks at processes whose pipe a child of theirs may keep open
 FAREWELL = 2.0  # s for workers to end by themselves
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
@@ -46,6 +47,7 @@ class Pool:
         self.call, self.workers = call, workers
         self.idle: list[_Worker] = []
         self.busy: set[_Worker] = set()
+        self.stillborn = 0
         self.messages: queue.SimpleQueue[tuple[_Worker, str]] = queue.SimpleQueue()
 
     def room(self) -> int:
@@ -98,6 +100,7 @@ class Pool:
             raise unloadable(self.call, message["unloadable"])
         if "ready" in message:
             sender.is_ready()
+            self.stillborn = 0
             return
         outcomes = [Outcome.from_fields(fields) for fields in message["outcomes"]]
         done.append((sender.end(), outcomes))
@@ -122,6 +125,11 @@ class Pool:
         code = dead.process.returncode
         how = (f"signal {-code}" if code < 0 else f"exit code {code}") + self.call.limits
         if not dead.ready:
+            self.stillborn += 1
+            if code < 0 and self.stillborn < STILLBORN:  # the task has not begun
+                self.busy.discard(dead)
+                self.submit(dead.end())
+                return
             raise InputError(
                 f"a worker ended while it loaded the integrand, with {how}; see that "
                 f"{self.call.function or 'python'} can be imported."

@@ -102,11 +102,21 @@ class Store:
 
     Args:
         path: of the file; it is made by the first `writing`.
-        about: what the study is, names to texts. A store made for another one is refused.
+        about: what the study is, names to texts; among them `inputs` and `outputs`, JSON lists of
+            their names. A store made for another one is refused.
     """
 
     def __init__(self, path: Path, about: Mapping[str, str]) -> None:
         self.path, self.about = path, dict(about)
+        try:
+            useless = path.is_dir()
+        except (OSError, ValueError) as error:
+            raise InputError(
+                f"store {path} cannot be used ({error}); give another path."
+            ) from None
+        if useless or not path.name:
+            raise InputError(f"store {path} is a directory; give the path of a file.")
+        self._sizes = {key: len(json.loads(about[key])) for key in ("inputs", "outputs")}
         self._writer: sqlite3.Connection | None = None
         self._synced = 0.0
         self._began, self._session = 0.0, None
@@ -133,7 +143,7 @@ class Store:
             if self._writer is not None:
                 self._writer.close()  # which also empties the log
                 self._writer = None
-            os.close(lock)
+            _locks.release(lock)
 
     def record(self, rows: Iterable[Evaluation]) -> None:
         """Write finished evaluations, all or none; a later attempt replaces an earlier one."""
@@ -230,11 +240,11 @@ class Store:
             cursor = reader.execute(query, (2**62 if stop is None else stop,))
             for row in cursor:
                 each = Evaluation(*row)
-                outputs: Any = each.outputs
-                yield each._replace(
-                    input=json.loads(str(each.input)),
-                    outputs=None if outputs is None else json.loads(outputs),
-                )
+                outputs = each.outputs
+                if outputs is not None:
+                    outputs = _numbers(outputs, self._sizes["outputs"])
+                point = _numbers(each.input, self._sizes["inputs"])
+                yield each._replace(input=point, outputs=outputs)
 
     def forget_attempts(self) -> int:
         """Give every failed point all its attempts back; how many there are."""
@@ -259,7 +269,9 @@ class Store:
         query = "SELECT * FROM choice WHERE number >= ? AND number < ? ORDER BY number"
         with self._reading() as reader:
             rows = [Choice(*row) for row in reader.execute(query, (start, stop))]
-        return [row._replace(input=json.loads(str(row.input))) for row in rows]
+        with _plainly(self.path):
+            size = self._sizes["inputs"]
+            return [row._replace(input=_numbers(row.input, size)) for row in rows]
 
     def keep_estimate(self, n: int, settings: str, record: Mapping[str, Any]) -> None:
         """The answer from the first n points with these settings."""
@@ -307,7 +319,8 @@ class Store:
         return self._writer
 
     def _lock(self) -> int:
-        file = self.path.with_name(self.path.name + ".lock")
+        real = self.path.resolve()  # one lock, whatever link leads there
+        file = real.with_name(real.name + ".lock")
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
             lock = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -325,6 +338,7 @@ class Store:
             ) from None
         os.truncate(lock, 0)
         os.write(lock, str(os.getpid()).encode())
+        _locks.hold(lock)
         return lock
 
     def _open_to_write(self) -> sqlite3.Connection:
@@ -380,13 +394,14 @@ class Store:
 
     def _check_size(self) -> None:
         """Refuse what is no database, or one that was cut off, without opening it."""
+        log = self.path.with_name(self.path.name + "-wal")
+        logged = log.exists() and log.stat().st_size > 0  # looked at first: a writer may end now
         with self.path.open("rb") as file:
             head = file.read(100)
             size = file.seek(0, os.SEEK_END)
         if not head.startswith(MAGIC):
             raise InputError(f"store {self.path} is not an SQLite file; give another path.")
-        log = self.path.with_name(self.path.name + "-wal")
-        if not (log.exists() and log.stat().st_size):  # else pages may still be in there
+        if not logged:  # else pages may still be in there
             unit = int.from_bytes(head[16:18], "big")
             unit = 65536 if unit == 1 else unit
             wanted = unit * int.from_bytes(head[28:32], "big")
@@ -404,6 +419,44 @@ class Store:
             self._check_about(reader)
         finally:
             reader.close()
+
+
+def _numbers(text: Any, size: int) -> list[float]:
+    """A list of so many numbers that was written as JSON."""
+    found = json.loads(text)
+    listed = isinstance(found, list) and len(found) == size
+    if not listed or not all(isinstance(each, float | int) for each in found):
+        raise ValueError(f"{str(text)[:60]!r} is no list of numbers, {size} in all")
+    return found
+
+
+class _Locks:
+    """Files that are locked: a copy of this process, as pools make by fork, gives them up.
+
+    Else the copies of a process that was killed would go on holding its locks.
+    """
+
+    def __init__(self) -> None:
+        self._held: set[int] = set()
+        self._known = False
+
+    def hold(self, lock: int) -> None:
+        if not self._known:
+            os.register_at_fork(after_in_child=self._give_up)
+            self._known = True
+        self._held.add(lock)
+
+    def release(self, lock: int) -> None:
+        if lock in self._held:
+            self._held.discard(lock)
+            os.close(lock)
+
+    def _give_up(self) -> None:
+        for lock in tuple(self._held):
+            self.release(lock)
+
+
+_locks = _Locks()
 
 
 def _connect(path: Path, mode: str) -> sqlite3.Connection:
@@ -424,9 +477,13 @@ def _transaction(writer: sqlite3.Connection) -> Iterator[None]:
 
 @contextmanager
 def _plainly(path: Path) -> Iterator[None]:
-    """What SQLite has to complain of, in one sentence."""
+    """What SQLite has to complain of, or texts that make no sense, in one sentence."""
     try:
         yield
+    except InputError:
+        raise
+    except (ValueError, TypeError, KeyError) as error:
+        raise _damaged(path, str(error)) from None
     except sqlite3.OperationalError as error:
         if "malformed" in str(error):
             raise _damaged(path, str(error)) from None

@@ -18,15 +18,16 @@ from steinquad.errors import InputError
 from steinquad.estimate import Estimate, Status
 from steinquad.estimators.base import Method
 from steinquad.estimators.choose import Choose
+from steinquad.estimators.quasi_monte_carlo import QuasiMonteCarlo
 from steinquad.measures import Measure, as_measure
-from steinquad.studies.adaptive import SCOUTS, Chosen
+from steinquad.studies.adaptive import SCOUTS, Chosen, is_choice
 from steinquad.studies.answer import Gathered, answer, gather, independent, sample_of
 from steinquad.studies.budget import Budget
 from steinquad.studies.driver import Rules, evaluate_all
 from steinquad.studies.evaluation import Call
 from steinquad.studies.executors import Executor, Futures, Here
 from steinquad.studies.integrand import build_call, version_of
-from steinquad.studies.points import Points, default_kind
+from steinquad.studies.points import BLOCK, KINDS, Points, default_kind
 from steinquad.studies.pool import Pool
 from steinquad.studies.store import Counts, Store
 from steinquad.summaries.cross_fitted import distributions
@@ -36,6 +37,7 @@ from steinquad.summaries.wanted import Wanted
 __all__ = ["PLACES", "Snapshot", "Study"]
 
 PLACES = ("pool", "here", "dask")
+SAME = 1e-8  # of the largest coordinate: a difference that a library of another version may make
 AnyExecutor = futures.Executor | Callable[[], futures.Executor]
 
 
@@ -128,10 +130,16 @@ class Study:
         _check_count("retries", self.retries, 0)
         _check_count("workers", 1 if self.workers is None else self.workers, 1)
         limit = self.time_limit
-        if limit is not None and (isinstance(limit, bool | str) or not 0 < limit < np.inf):
+        number = isinstance(limit, int | float | np.number) and not isinstance(limit, bool)
+        if limit is not None and not (number and 0 < limit < np.inf):
             raise InputError(f"time_limit is {limit!r}; give seconds above 0, or None.")
+        for key, value in (("store", self.store), ("directory", self.directory)):
+            if not isinstance(value, str | Path):
+                raise InputError(f"{key} is {value!r}; give a path.")
+        _check_choice("points", self.points, ("auto", *KINDS))
         if self.points == "auto":
             object.__setattr__(self, "points", default_kind(self.measure))
+        self._check_method()
         assert self.budget and self.numbered and self.call  # all are checked as they are made
         if self.where != "pool":
             self._refuse_limits(f"where is {self.where!r}", "use where='pool'")
@@ -204,6 +212,7 @@ class Study:
             self.batch if self.call.style == "batch" else 1, self.retries + 1, self._version
         )
         with store.writing(), _closing(self._executor(executor)) as place:
+            self._check_points()
             if retry_failed:
                 store.forget_attempts()
             record: Mapping[str, Any] | None = None
@@ -215,9 +224,9 @@ class Study:
                 if watch is not None:
                     counts = store.counts()
                     watch(Snapshot(counts.done, counts.failed, n, record))
-                if self.budget.reached(record):
+                if record is not None and self.budget.reached(record):
                     break
-            assert record is not None
+            assert record is not None  # or the last look would have been refused
             answer = self.estimate(progress=progress, n=n) if estimate is None else estimate
             if self.until is None or self.budget.reached(record):
                 return answer
@@ -231,6 +240,7 @@ class Study:
             progress: called with (step, total, loss) while a method is trained.
         """
         store = self.evaluations
+        self._check_points()
         return answer(
             self._gather(n),
             self.measure,
@@ -269,6 +279,19 @@ class Study:
             progress=progress or no_progress,
         )
         return dict(zip(self.outputs, found, strict=True))
+
+    def kept_estimates(self) -> list[tuple[int, Mapping[str, Any]]]:
+        """Answers on the way by this method: points and `Estimate.to_dict`, by number of points.
+
+        Of those from the same points the one with the fewest failures: it came last.
+        """
+        found: dict[int, tuple[int, Mapping[str, Any]]] = {}
+        for n, settings, record in self.evaluations.estimates() if self.evaluations.exists else ():
+            method, seed, failed, _ = json.loads(settings)
+            known = (method, seed) == (self._method, int(self.seed))
+            if known and (n not in found or failed <= found[n][0]):
+                found[n] = (failed, record)
+        return [(n, record) for n, (_, record) in sorted(found.items())]
 
     def status(self) -> Counts:
         """How many evaluations are done and failed, and how long they took."""
@@ -314,7 +337,10 @@ class Study:
         if self.points == "adaptive":
             fixed.append("weight")
         for name in (*fixed[:2], *self.measure.names, *self.outputs, *fixed[2:]):
-            columns.append(name if name not in columns else f"{name}_{len(columns)}")
+            new, k = name, len(columns)
+            while new in columns:
+                new, k = f"{name}_{k}", k + 1
+            columns.append(new)
         return columns
 
     def records(self) -> Any:
@@ -341,8 +367,42 @@ class Study:
         )
 
     @property
+    def _method(self) -> str:
+        """The method, as it is kept with an estimate."""
+        return "default" if self.method is None else repr(self.method)
+
+    @property
     def _version(self) -> str:
         return version_of(self.call) if self.version is None else self.version
+
+    def _check_method(self) -> None:
+        """Before anything is evaluated that it could not use."""
+        if self.method is not None and not isinstance(self.method, Method):
+            raise InputError(
+                f"method is {self.method!r}; pass one such as sq.BSN(), or None for the default."
+            )
+        if isinstance(self.method, QuasiMonteCarlo) and self.points != "sobol":
+            raise InputError(
+                f"method is QuasiMonteCarlo but points is {self.points!r}; use points='sobol'."
+            )
+
+    def _check_points(self) -> None:
+        """Refuse a store whose points were drawn from other laws."""
+        rows = list(self.evaluations.rows(BLOCK)) if self.evaluations.exists else []
+        if self.points == "adaptive":
+            rows = [row for row in rows if not is_choice(np.array(row.number))]
+        here = np.array([self.numbered[row.number] for row in rows])
+        for row, point in zip(rows, here, strict=True):
+            stored = np.array(row.input)
+            same = stored.shape == point.shape and np.all(
+                np.abs(stored - point) <= SAME * np.abs(here).max(axis=0)
+            )
+            if not same:
+                raise InputError(
+                    f"store {self.store} belongs to another study: its point {row.number} is "
+                    f"{list(row.input)}, here it is {point.tolist()}; restore the inputs, or "
+                    "give another store."
+                )
 
     def _refuse_limits(self, place: str, instead: str) -> None:
         """Of a function, which only a worker of the pool can be ended with."""
@@ -406,15 +466,23 @@ class Study:
 
     def _look(
         self, n: int, progress: Progress | None
-    ) -> tuple[Mapping[str, Any], Estimate | None]:
-        """The answer from the first n points, computed once and kept."""
+    ) -> tuple[Mapping[str, Any] | None, Estimate | None]:
+        """The answer from the first n points, computed once and kept.
+
+        None where it is refused and more points are to come: too few are done, or too many failed
+        so far.
+        """
         data = self._gather(n)
-        method = "default" if self.method is None else repr(self.method)
-        settings = json.dumps([method, int(self.seed), data.failed, self.on_failure])
+        settings = json.dumps([self._method, int(self.seed), data.failed, self.on_failure])
         for kept_n, kept_settings, record in self.evaluations.estimates():
             if (kept_n, kept_settings) == (n, settings):
                 return record, None
-        estimate = self.estimate(n=n, progress=progress)
+        try:
+            estimate = self.estimate(n=n, progress=progress)
+        except InputError:
+            if self.budget.goes_on(n):
+                return None, None
+            raise
         record = estimate.to_dict()
         self.evaluations.keep_estimate(n, settings, record)
         return record, estimate

@@ -4,11 +4,12 @@ Chances have the exact binomial interval of Clopper and Pearson, quantiles that 
 statistics: for independent draws both cover at least 95 %. Randomized quasi-Monte Carlo points
 spread more evenly than independent ones, so for them both are too wide rather than too short. The
 std has the interval of a mean square, on a log scale, with the degrees of freedom that the
-kurtosis of the squares leaves: an asymptotic one.
+kurtosis of the squares leaves, and what the mean in them may be off by (second order, but all
+there is for two values with the same chance): an asymptotic one.
 """
 
 import numpy as np
-from scipy.special import bdtr, betaincinv, stdtrit
+from scipy.special import bdtr, betaincinv, ndtri, stdtrit
 
 from steinquad._types import Array
 from steinquad.standard_error import standard_error
@@ -47,5 +48,6 @@ def spread(values: Array, groups: np.ndarray | None) -> Statistic:
     if variance == 0:
         return Statistic("std", None, 0.0, 0.0, 0.0)
     std = float(np.sqrt(variance))
-    factor = float(np.exp(stdtrit(dof, 1 - TAIL) * float(error[0]) / (2 * variance)))
+    first = stdtrit(dof, 1 - TAIL) * float(error[0]) / (2 * variance)
+    factor = float(np.exp(first + ndtri(1 - TAIL) ** 2 / (2 * n)))
     return Statistic("std", None, std, std / factor, std * factor)

@@ -1,5 +1,6 @@
 """What is asked of the distribution of an output."""
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
@@ -30,8 +31,9 @@ class Wanted:
                 raise InputError(f"{name} is {given!r}; give a list of {what}.")
             for value in given:
                 number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-                if not number or not np.isfinite(value) or (chances and not 0 < value < 1):
-                    raise InputError(f"{name} has {value!r}; give {what}.")
+                finite = number and abs(value) <= sys.float_info.max
+                if not finite or (chances and not 0 < value < 1):
+                    raise InputError(f"{name} has {_short(value)}; give {what}.")
 
     @classmethod
     def parse(cls, name: str, given: Any) -> "Wanted":
@@ -55,3 +57,9 @@ class Wanted:
         yield from (("quantile", float(p)) for p in self.quantiles)
         yield from (("above", float(limit)) for limit in self.above)
         yield from (("below", float(limit)) for limit in self.below)
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, int) and abs(value) > sys.float_info.max:
+        return "a number too large"
+    return repr(value)
