@@ -250,5 +250,5 @@ def test_a_study_keeps_its_kind_of_points(tmp_path):
 def test_replicates_are_not_to_be_had(tmp_path):
     with pytest.raises(sq.InputError, match="use points='sobol'"):
         study(tmp_path, points="adaptive", method=sq.QuasiMonteCarlo()).run()
-    with pytest.raises(sq.InputError, match="choose one of iid, sobol, adaptive"):
+    with pytest.raises(sq.InputError, match="choose one of auto, iid, sobol, adaptive"):
         study(tmp_path, points="greedy")
