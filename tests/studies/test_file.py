@@ -136,6 +136,9 @@ def test_a_lognormal_by_its_own_mean_and_std(load):
     measure = load(with_law("lognormal", "mean = 3.0\nstd = 0.6")).measure
     x = measure.icdf((np.arange(200_000)[:, None] + 0.5) / 200_000)
     assert abs(x.mean() - 3.0) < 1e-4 and abs(x.std() - 0.6) < 1e-3
+    narrow = load(with_law("lognormal", "mean = 3.0\nstd = 3e-7")).measure
+    low, high = narrow.icdf(st.norm.cdf([[-1.0], [1.0]]))[:, 0]
+    assert abs((high - low) / 6e-7 - 1) < 1e-6
 
 
 def test_a_mixture_is_cut_as_a_whole(load):

@@ -155,7 +155,8 @@ def _lognormal(table: Table, directory: Path) -> Any:
         center, spread = table.number("log_mean"), _positive(table, "log_std")
     else:
         mean, std = _positive(table, "mean"), _positive(table, "std")
-        spread = math.sqrt(2 * math.log(math.hypot(1.0, std / mean)))
+        ratio = std / mean
+        spread = math.sqrt(math.log1p(ratio * ratio))
         center = math.log(mean) - spread**2 / 2
     if not -MOST_LOG < center < MOST_LOG:
         raise table.error(
