@@ -9,7 +9,8 @@ from datetime import UTC, datetime
 import pytest
 
 from steinquad.errors import InputError
-from steinquad.studies.store import APPLICATION, Counts, Evaluation, Store
+from steinquad.studies.database import APPLICATION
+from steinquad.studies.store import Counts, Evaluation, Store
 
 ABOUT = {"inputs": '["a"]', "outputs": '["y"]', "seed": "0"}
 

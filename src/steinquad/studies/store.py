@@ -5,50 +5,23 @@ the disk every few seconds). One process at a time may write, by a lock that die
 number may read meanwhile. A file that is damaged is refused and left as it is.
 """
 
-import fcntl
 import json
-import os
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from steinquad.errors import InputError
+from steinquad.studies.database import Database, plainly, transaction
+from steinquad.studies.lock import locked
 
 __all__ = ["Choice", "Counts", "Evaluation", "Sessions", "Store"]
 
-APPLICATION, FORMAT = 0x53515354, 2  # "SQST", and the version of the tables below
 SYNC = 5.0  # s of finished evaluations that a power cut may cost; a killed process costs none
-MAGIC = b"SQLite format 3\x00"
-
-TABLES = """
-CREATE TABLE about (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE evaluation (
-    number INTEGER PRIMARY KEY,
-    status TEXT NOT NULL CHECK (status IN ('done', 'failed')),
-    input TEXT NOT NULL,
-    outputs TEXT,
-    seconds REAL NOT NULL,
-    attempt INTEGER NOT NULL,
-    failure TEXT,
-    error TEXT,
-    version TEXT NOT NULL
-);
-CREATE INDEX by_status ON evaluation (status, seconds);
-CREATE TABLE session (id INTEGER PRIMARY KEY, began TEXT NOT NULL, seconds REAL NOT NULL);
-CREATE TABLE version (name TEXT PRIMARY KEY) WITHOUT ROWID;
-CREATE TABLE choice (
-    number INTEGER PRIMARY KEY,
-    input TEXT NOT NULL,
-    candidates INTEGER NOT NULL,
-    chance REAL NOT NULL
-);
-CREATE TABLE estimate (n INTEGER, settings TEXT, record TEXT NOT NULL, PRIMARY KEY (n, settings));
-"""
 
 
 class Evaluation(NamedTuple):
@@ -107,7 +80,7 @@ class Store:
     """
 
     def __init__(self, path: Path, about: Mapping[str, str]) -> None:
-        self.path, self.about = path, dict(about)
+        self.path, self._database = path, Database(path, about)
         try:
             useless = path.is_dir()
         except (OSError, ValueError) as error:
@@ -129,21 +102,14 @@ class Store:
     @contextmanager
     def writing(self) -> Iterator[None]:
         """While this lasts, `record` and `keep_estimate` work here and in no other process."""
-        lock = self._lock()
-        try:
-            with _plainly(self.path):
-                if self.path.exists() and self.path.stat().st_size:
-                    self._check_whole()
-                else:
-                    self._create()
-                self._writer = self._open_to_write()
+        with locked(self.path), ExitStack() as stack:
+            with plainly(self.path):
+                self._writer = stack.enter_context(self._database.writing())
             self._began, self._session = time.monotonic(), None
-            yield
-        finally:
-            if self._writer is not None:
-                self._writer.close()  # which also empties the log
+            try:
+                yield
+            finally:
                 self._writer = None
-            _locks.release(lock)
 
     def record(self, rows: Iterable[Evaluation]) -> None:
         """Write finished evaluations, all or none; a later attempt replaces an earlier one."""
@@ -155,8 +121,8 @@ class Store:
             )
             for row in rows
         ]
-        with _plainly(self.path):
-            with _transaction(writer):
+        with plainly(self.path):
+            with transaction(writer):
                 writer.executemany(
                     "INSERT INTO evaluation VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) "
                     "ON CONFLICT (number) DO UPDATE SET status = excluded.status, "
@@ -248,7 +214,7 @@ class Store:
 
     def forget_attempts(self) -> int:
         """Give every failed point all its attempts back; how many there are."""
-        with _plainly(self.path):
+        with plainly(self.path):
             query = "UPDATE evaluation SET attempt = 0 WHERE status = 'failed'"
             return self._require_writer().execute(query).rowcount
 
@@ -256,7 +222,7 @@ class Store:
         """Write down adaptive points before they are evaluated, all or none."""
         writer = self._require_writer()
         packed = [row._replace(input=json.dumps(row.input)) for row in rows]  # pyright: ignore[reportArgumentType]
-        with _plainly(self.path), _transaction(writer):
+        with plainly(self.path), transaction(writer):
             writer.executemany("INSERT INTO choice VALUES (?, ?, ?, ?)", packed)
 
     def count_choices(self) -> int:
@@ -269,13 +235,13 @@ class Store:
         query = "SELECT * FROM choice WHERE number >= ? AND number < ? ORDER BY number"
         with self._reading() as reader:
             rows = [Choice(*row) for row in reader.execute(query, (start, stop))]
-        with _plainly(self.path):
+        with plainly(self.path):
             size = self._sizes["inputs"]
             return [row._replace(input=_numbers(row.input, size)) for row in rows]
 
     def keep_estimate(self, n: int, settings: str, record: Mapping[str, Any]) -> None:
         """The answer from the first n points with these settings."""
-        with _plainly(self.path):
+        with plainly(self.path):
             query = "INSERT OR REPLACE INTO estimate VALUES (?, ?, ?)"
             self._require_writer().execute(query, (n, settings, json.dumps(record)))
 
@@ -287,19 +253,12 @@ class Store:
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
-        with _plainly(self.path):
+        with plainly(self.path):
             if self._writer is not None:
                 yield self._writer
                 return
-            if not self.path.exists():
-                raise InputError(f"store {self.path} does not exist; run the study first.")
-            self._check_size()
-            reader = _connect(self.path, "ro")
-            try:
-                self._check_about(reader)
+            with self._database.reading() as reader:
                 yield reader
-            finally:
-                reader.close()
 
     def _keep_time(self, writer: sqlite3.Connection) -> None:
         """How long this session has lasted; one in which nothing is evaluated leaves no trace."""
@@ -318,108 +277,6 @@ class Store:
             raise RuntimeError("this needs `with store.writing():`")
         return self._writer
 
-    def _lock(self) -> int:
-        real = self.path.resolve()  # one lock, whatever link leads there
-        file = real.with_name(real.name + ".lock")
-        try:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            lock = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        except OSError as error:
-            raise InputError(
-                f"store {self.path} cannot be written ({error.strerror}); give another path."
-            ) from None
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            holder = os.read(lock, 40).decode(errors="replace")
-            os.close(lock)
-            raise InputError(
-                f"store {self.path} is being written by process {holder}; wait or stop it."
-            ) from None
-        os.truncate(lock, 0)
-        os.write(lock, str(os.getpid()).encode())
-        _locks.hold(lock)
-        return lock
-
-    def _open_to_write(self) -> sqlite3.Connection:
-        writer = _connect(self.path, "rw")
-        try:
-            writer.execute("PRAGMA synchronous = NORMAL")
-            self._check_about(writer)
-        except BaseException:
-            writer.close()
-            raise
-        return writer
-
-    def _create(self) -> None:
-        """Make the file under another name: nobody ever sees half of it."""
-        for ending in ("-wal", "-shm"):  # of a store that was deleted: it would be read into this
-            rest = self.path.with_name(self.path.name + ending)
-            if ending == "-wal" and rest.exists() and rest.stat().st_size:
-                raise InputError(
-                    f"store {self.path} is missing but its log {rest.name} is there; restore the "
-                    "store, or delete the log."
-                )
-            rest.unlink(missing_ok=True)
-        new = self.path.with_name(self.path.name + ".new")
-        new.unlink(missing_ok=True)  # of a process that was killed here
-        writer = _connect(new, "rwc")
-        try:
-            writer.execute(f"PRAGMA application_id = {APPLICATION}")
-            writer.execute(f"PRAGMA user_version = {FORMAT}")
-            for statement in TABLES.split(";")[:-1]:
-                writer.execute(statement)
-            writer.executemany("INSERT INTO about VALUES (?, ?)", self.about.items())
-            writer.execute("PRAGMA journal_mode = WAL").fetchall()
-        finally:
-            writer.close()
-        os.replace(new, self.path)
-
-    def _check_about(self, connection: sqlite3.Connection) -> None:
-        if connection.execute("PRAGMA application_id").fetchone() != (APPLICATION,):
-            raise InputError(f"store {self.path} is a database of something else; give another.")
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
-        if version != FORMAT:
-            raise InputError(
-                f"store {self.path} has format {version}, this version of steinquad reads "
-                f"{FORMAT}; use the version that wrote it."
-            )
-        stored = dict(connection.execute("SELECT key, value FROM about").fetchall())
-        for key, value in self.about.items():
-            if stored.get(key) != value:
-                raise InputError(
-                    f"store {self.path} belongs to another study: its {key} is "
-                    f"{stored.get(key)}, here it is {value}; restore that, or give another store."
-                )
-
-    def _check_size(self) -> None:
-        """Refuse what is no database, or one that was cut off, without opening it."""
-        log = self.path.with_name(self.path.name + "-wal")
-        logged = log.exists() and log.stat().st_size > 0  # looked at first: a writer may end now
-        with self.path.open("rb") as file:
-            head = file.read(100)
-            size = file.seek(0, os.SEEK_END)
-        if not head.startswith(MAGIC):
-            raise InputError(f"store {self.path} is not an SQLite file; give another path.")
-        if not logged:  # else pages may still be in there
-            unit = int.from_bytes(head[16:18], "big")
-            unit = 65536 if unit == 1 else unit
-            wanted = unit * int.from_bytes(head[28:32], "big")
-            if size < max(wanted, 100):
-                raise _damaged(self.path, f"it has {size} bytes of {wanted}")
-
-    def _check_whole(self) -> None:
-        """Refuse a file that is damaged or not ours before anything is written to it."""
-        self._check_size()
-        reader = _connect(self.path, "ro")
-        try:
-            (verdict,) = reader.execute("PRAGMA quick_check(1)").fetchone()
-            if verdict != "ok":
-                raise _damaged(self.path, verdict.replace("\n", " "))
-            self._check_about(reader)
-        finally:
-            reader.close()
-
 
 def _numbers(text: Any, size: int) -> list[float]:
     """A list of so many numbers that was written as JSON."""
@@ -428,77 +285,3 @@ def _numbers(text: Any, size: int) -> list[float]:
     if not listed or not all(isinstance(each, float | int) for each in found):
         raise ValueError(f"{str(text)[:60]!r} is no list of numbers, {size} in all")
     return found
-
-
-class _Locks:
-    """Files that are locked: a copy of this process, as pools make by fork, gives them up.
-
-    Else the copies of a process that was killed would go on holding its locks.
-    """
-
-    def __init__(self) -> None:
-        self._held: set[int] = set()
-        self._known = False
-
-    def hold(self, lock: int) -> None:
-        if not self._known:
-            os.register_at_fork(after_in_child=self._give_up)
-            self._known = True
-        self._held.add(lock)
-
-    def release(self, lock: int) -> None:
-        if lock in self._held:
-            self._held.discard(lock)
-            os.close(lock)
-
-    def _give_up(self) -> None:
-        for lock in tuple(self._held):
-            self.release(lock)
-
-
-_locks = _Locks()
-
-
-def _connect(path: Path, mode: str) -> sqlite3.Connection:
-    uri = f"{path.resolve().as_uri()}?mode={mode}"
-    return sqlite3.connect(uri, uri=True, isolation_level=None, timeout=30)
-
-
-@contextmanager
-def _transaction(writer: sqlite3.Connection) -> Iterator[None]:
-    writer.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        writer.execute("COMMIT")
-    except BaseException:
-        writer.execute("ROLLBACK")
-        raise
-
-
-@contextmanager
-def _plainly(path: Path) -> Iterator[None]:
-    """What SQLite has to complain of, or texts that make no sense, in one sentence."""
-    try:
-        yield
-    except InputError:
-        raise
-    except (ValueError, TypeError, KeyError) as error:
-        raise _damaged(path, str(error)) from None
-    except sqlite3.OperationalError as error:
-        if "malformed" in str(error):
-            raise _damaged(path, str(error)) from None
-        raise InputError(
-            f"store {path} cannot be used ({error}); see that its directory can be written, has "
-            "space and is on a local disk."
-        ) from None
-    except sqlite3.DatabaseError as error:
-        raise _damaged(path, str(error)) from None
-    except OSError as error:
-        raise InputError(f"store {path} cannot be read ({error.strerror}).") from None
-
-
-def _damaged(path: Path, reason: str) -> InputError:
-    return InputError(
-        f"store {path} is damaged ({reason}) and was left as it is; restore a copy, or save "
-        f"what can be read with sqlite3's .recover."
-    )
