@@ -241,6 +241,22 @@ def test_a_target_stops_the_study(tmp_path):
     assert all(record["std"] > 0.1 for _, _, record in looks[:-1])
 
 
+def rare(a, b):
+    return float(a > 2.8)
+
+
+def test_an_event_that_was_not_seen_yet_does_not_end_a_study(tmp_path):
+    found = study(tmp_path, rare, runs=5000, until={"std": 0.01})
+    answer = found.run()
+    looks = [(n, record["status"]) for n, _, record in found.evaluations.estimates()]
+    assert looks[0] == (128, "constant") and looks[-1][1] != "constant"
+    assert 128 < answer.n < 5000 and 0 < answer.std <= 0.01
+    budget = study(tmp_path, "x", runs=None, until={"std": 1.0}).budget
+    record = {"mean": 1.0, "std": 0.0, "status": "constant"}
+    assert not budget.ends(128, record) and budget.ends(1024, record)
+    assert budget.ends(128, {"mean": 1.0, "std": 0.5, "status": "converged"})
+
+
 def test_a_target_that_is_not_reached_is_told(tmp_path):
     answer = study(tmp_path, runs=250, until={"std": 1e-9}).run()
     assert answer.status.code == "max_n" and "after 250 points" in answer.status.message

@@ -56,6 +56,14 @@ class Budget:
         """Whether there is another look, so that no estimate from n points is no end."""
         return n < (PATIENCE if self.runs is None else self.runs)
 
+    def ends(self, n: int, record: Mapping[str, Any]) -> bool:
+        """Whether to stop at an estimate from n points.
+
+        Outputs that are the same at all points so far have an std of zero, which proves little:
+        they end a study no sooner than no estimate would.
+        """
+        return self.reached(record) and not (record["status"] == "constant" and self.goes_on(n))
+
     def reached(self, record: Mapping[str, Any]) -> bool:
         """Whether an estimate, as `Estimate.to_dict` gives it, is good enough to stop."""
         if self.until is None:

@@ -224,7 +224,7 @@ class Study:
                 if watch is not None:
                     counts = store.counts()
                     watch(Snapshot(counts.done, counts.failed, n, record))
-                if record is not None and self.budget.reached(record):
+                if record is not None and self.budget.ends(n, record):
                     break
             assert record is not None  # or the last look would have been refused
             answer = self.estimate(progress=progress, n=n) if estimate is None else estimate
