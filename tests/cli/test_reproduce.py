@@ -131,6 +131,20 @@ def test_killed_at_a_random_moment_and_resumed(tiny, tmp_path, monkeypatch, caps
     assert code == 0 and "4 runs, 4 of them recorded.\n" in out.out
 
 
+def test_a_part_of_a_figure(tmp_path, monkeypatch, capsys):
+    asked = []
+    monkeypatch.setattr(child, "records_of", lambda runs, *_: asked.extend(runs) or iter(()))
+    fill(tmp_path, "goodwin", "quick")  # of which there is something to draw
+    part = ("--method", "MC", "--method", "Stein-CF", "--n", "1000", "--n", "5000")
+    arguments = ("goodwin", "--preset", "paper", "--seeds", "0,1", *part, "--path", tmp_path)
+    run(monkeypatch, capsys, *arguments)
+    assert len(asked) == 2 * 2 * 2 * 4 and {each.n for each in asked} == {1000, 5000}
+    assert {each.method for each in asked} == {"MC", "Stein-CF"}
+    for wrong in (("--method", "BQ"), ("--n", "7")):
+        code, out = run(monkeypatch, capsys, "goodwin", *wrong, "--path", tmp_path)
+        assert code == 2 and f"{wrong[0]} is" in out.err and "choose of" in out.err
+
+
 def test_says_before_it_starts_what_it_will_cost(tmp_path, monkeypatch, capsys):
     fill(tmp_path, "table1", "quick")
     monkeypatch.setattr(child, "records_of", lambda *_: iter(()))

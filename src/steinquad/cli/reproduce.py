@@ -35,6 +35,12 @@ def reproduce(
     seeds: Annotated[
         str | None, typer.Option(help="Other seeds than the preset's, such as 0-4 or 3,7.")
     ] = None,
+    methods: Annotated[
+        list[str] | None, typer.Option("--method", help="Only this one; can be repeated.")
+    ] = None,
+    sizes: Annotated[
+        list[int] | None, typer.Option("--n", help="Only this n; can be repeated.")
+    ] = None,
     jobs: Annotated[int, typer.Option(help="Runs at a time, a core each.")] = 1,
     draw: Annotated[bool, typer.Option("--draw", help="Run nothing, draw the records.")] = False,
     pack: Annotated[
@@ -62,12 +68,13 @@ def reproduce(
     if pack:
         _pack(name, figures, path)
         return
+    part = _part(name, figures, preset, chosen, methods, sizes)
     # One thread a run: waiting threads would count as work, and jobs would share their cores.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     deaths, drawn = list["Death"](), 0
     for figure in figures:
         if not draw:
-            deaths += _run(figure, preset, path, chosen, jobs)
+            deaths += _run(figure, preset, path, part[figure.name], jobs)
         drawn += _draw(figure, preset, path)
     for death in deaths:
         run = death.run
@@ -100,8 +107,39 @@ def _sketch(path: Path) -> None:
     typer.echo(f"Sketches in {' and '.join(map(str, sketches(path)))}.")
 
 
+def _part(
+    name: str,
+    figures: Sequence["Spec"],
+    preset: "PresetName",
+    seeds: Sequence[int] | None,
+    methods: Sequence[str] | None,
+    sizes: Sequence[int] | None,
+) -> dict[str, list["Run"]]:
+    """The runs that are asked for, by figure."""
+    runs = {figure.name: figure.runs(preset, seeds) for figure in figures}
+    every = [run for found in runs.values() for run in found]
+    for option, given, known in (
+        ("--method", methods, {run.method: None for run in every}),
+        ("--n", sizes, {run.n: None for run in every}),
+    ):
+        for value in given or ():
+            if value not in known:
+                raise InputError(
+                    f"{option} is {value!r}, which {name} does not have with preset {preset}; "
+                    f"choose of {', '.join(map(str, known))}."
+                )
+    return {
+        figure: [
+            run
+            for run in found
+            if (not methods or run.method in methods) and (not sizes or run.n in sizes)
+        ]
+        for figure, found in runs.items()
+    }
+
+
 def _run(
-    figure: "Spec", preset: "PresetName", path: Path, seeds: Sequence[int] | None, jobs: int
+    figure: "Spec", preset: "PresetName", path: Path, wanted: Sequence["Run"], jobs: int
 ) -> list["Death"]:
     """Run and record what is missing; the runs that died are handed back."""
     from steinquad.reproduce.child import Death, records_of
@@ -111,7 +149,6 @@ def _run(
     store = Store(path / f"{figure.name}.jsonl")
     deaths, seconds = list[Death](), 0.0
     with store.writing():
-        wanted = figure.runs(preset, seeds)
         runs = [run for run in wanted if run.key not in store.records]
         _announce(figure, preset, path, len(wanted), runs)
         for problem, d in {(run.problem, run.d) for run in runs}:
