@@ -32,7 +32,7 @@ docs: $(READY)
 bench: bench-scaling bench-speed bench-calibration bench-methods bench-goodwin bench-paper
 
 bench-paper: $(READY)
-	$(BIN)/python benchmarks/genz_table.py --max-steps 2000
+	$(BIN)/steinquad reproduce table1 --preset paper --jobs 2
 
 bench-methods: $(READY)
 	$(BIN)/python benchmarks/methods.py

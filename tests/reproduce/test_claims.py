@@ -105,11 +105,12 @@ def test_two_blocks_of_32_units():
 
 def test_no_multiplier_beats_the_identity():
     """Figure 13: confirmed; diag(x) and pi(x) are far worse."""
-    for n in SIZES:
-        plain = mean("multipliers", "BSN.paper", n=n)
-        for name in ("1/(|x|^2+1)", "1/sqrt(|x|^2+1)", "pi(x)", "diag(x)"):
-            assert mean("multipliers", f"BSN.paper m={name}", n=n) > plain / 1.5
-        for name in ("pi(x)", "diag(x)"):
+    plain = typical("multipliers", "BSN.paper", SIZES)
+    for name in ("1/(|x|^2+1)", "1/sqrt(|x|^2+1)"):
+        assert typical("multipliers", f"BSN.paper m={name}", SIZES) > plain / 1.1
+    for name in ("pi(x)", "diag(x)"):
+        for n in SIZES:
+            plain = mean("multipliers", "BSN.paper", n=n)
             assert mean("multipliers", f"BSN.paper m={name}", n=n) > 10 * plain
 
 
@@ -146,9 +147,24 @@ IN_TABLE = ("continuous", "discontinuous", "gaussian", "corner", "oscillatory", 
 def test_errors_of_table_1(family):
     """Confirmed at n = 5120: at most three times the larger of the paper's and the run again."""
     published = load("table1").published[f"genz-{family}"]
+    at = {"preset": "paper", "problem": f"genz-{family}"}
     for method, again in RUN_AGAIN.items():
         known = max(published[method], again[IN_TABLE.index(family)])
-        assert mean("table1", method, preset="paper", problem=f"genz-{family}") <= 3 * known
+        assert mean("table1", method, **at) <= 3 * known
+    for method in load("table1").methods:
+        seeds = [record.run.seed for record in cell("table1", method, **at).records]
+        assert sorted(seeds) == list(range(10))
+
+
+@pytest.mark.parametrize("family", IN_TABLE)
+def test_who_wins_in_table_1_of_the_papers_size(family):
+    """Confirmed at n = 5120: BSN on discontinuous, BQ on gaussian; our default beats both."""
+    at = {"preset": "paper", "problem": f"genz-{family}"}
+    errors = {method: mean("table1", method, **at) for method in load("table1").methods}
+    assert errors["Default"] == min(errors.values()) and errors["MC"] == max(errors.values())
+    winner = {"discontinuous": "BSN.paper", "gaussian": "BQ"}.get(family)
+    if winner is not None:
+        assert errors[winner] == min(errors["BQ"], errors["BSN.paper"])
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -200,7 +216,15 @@ def test_scaling_the_stein_operator_on_goodwin():
             at = {"problem": f"goodwin-{name}", "n": n}
             plain = mean("goodwin", "BSN.paper C=1", **at)
             for scaled in ("std", "max"):
-                assert mean("goodwin", f"BSN.paper C={scaled}", **at) < plain / 5
+                assert mean("goodwin", f"BSN.paper C={scaled}", **at) < plain / 3
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_control_functionals_with_many_points_on_goodwin(name):
+    """Figures 7 and 21: contradicted; Stein-CF stays at the tolerance of the ODE's solver."""
+    for preset, n in (("quick", 200), ("quick", 500), ("paper", 1000), ("paper", 5000)):
+        at = {"preset": preset, "problem": f"goodwin-{name}", "n": n}
+        assert mean("goodwin", "Stein-CF", **at) < 1e-7 < mean("goodwin", "MC", **at) / 100
 
 
 def test_networks_beat_the_mean_of_the_chains_for_all_parameters():
