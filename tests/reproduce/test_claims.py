@@ -81,8 +81,12 @@ def compare(figure, other, *, n=SIZES, designs=("iid", "iid")):
     return np.exp(ratios.mean()), t
 
 
-def test_celu_is_not_better_than_tanh():
-    """Figure 4: that CELU is marginally best cannot be seen; it is better than all but tanh."""
+def test_celu_and_tanh():
+    """Figure 4: CELU has the lowest loss; its error cannot be told from that of tanh."""
+    for n in SIZES:
+        loss = mean("activations", "BSN.paper", "loss", n=n)
+        for name in ("tanh", "Gauss", "sigmoid", "TanhShrink"):
+            assert mean("activations", f"BSN.paper {name}", "loss", n=n) > loss
     factor, t = compare("activations", "BSN.paper tanh")
     assert 0.5 < factor < 2 and abs(t) < 2
     for name in ("Gauss", "sigmoid", "TanhShrink"):
@@ -108,10 +112,10 @@ def test_points_of_monte_carlo_do_for_a_bsn():
 
 
 def test_two_blocks_of_32_units():
-    """Figure 12: confirmed at n = 512; less than half the error of all others."""
-    best = mean("architectures", "BSN.paper", n=512)
+    """Figure 12: that they are best for large n cannot be seen; nothing beats them either."""
     for shape in ("h=16, l=1", "h=16, l=2", "h=32, l=1", "h=64, l=1", "h=32, l=4"):
-        assert mean("architectures", f"BSN.paper {shape}", n=512) > 2 * best
+        factor, t = compare("architectures", f"BSN.paper {shape}", n=(512,))
+        assert 1 < factor < 3 and t < 2
     for shape in ("h=64, l=1", "h=32, l=4"):
         slow = mean("architectures", f"BSN.paper {shape}", "cpu", n=512)
         assert slow > 1.5 * mean("architectures", "BSN.paper", "cpu", n=512)
@@ -261,12 +265,16 @@ def test_wind_farm():
     assert mean("wind-farm", "BSN.paper", n=80) > mean("wind-farm", "MC", n=80)
 
 
-def test_second_order_optimizers_reach_lower_losses():
-    """Figure 9: confirmed, for a BSN and for a plain network with CELU."""
+@pytest.mark.parametrize(("preset", "lower"), [("quick", 10), ("paper", 2)])
+def test_second_order_optimizers_reach_lower_losses(preset, lower):
+    """Figure 9: confirmed, for a BSN and a plain network with CELU, also with 10,000 of Adam."""
     for network in ("BSN", "plain"):
-        adam = min(mean("optimizers", f"{network} {name}", "loss") for name in ("Adam", "Adam 32"))
-        for name in ("L-BFGS", "Hessian-free"):
-            assert mean("optimizers", f"{network} {name}", "loss") < adam / 10
+        losses = {
+            name: mean("optimizers", f"{network} {name}", "loss", preset=preset)
+            for name in ("Adam", "Adam 32", "L-BFGS", "Hessian-free")
+        }
+        adam = min(losses["Adam"], losses["Adam 32"])
+        assert max(losses["L-BFGS"], losses["Hessian-free"]) < adam / lower
 
 
 def test_the_hessian_of_a_bsn_is_worse_conditioned():
