@@ -18,7 +18,7 @@ import numpy as np
 from records import RESULTS, Records
 
 import steinquad as sq
-from steinquad.estimators.base import Method
+from steinquad.methods.base import Method
 
 N = 1000
 

@@ -33,13 +33,13 @@ from records import Records
 
 import steinquad as sq
 from steinquad._types import Array
+from steinquad.checking.cross_fit import parts
 from steinquad.dataset import Dataset
-from steinquad.estimators.cross_fit import parts
-from steinquad.estimators.fold_networks import Split, splits
-from steinquad.estimators.standard_frame import StandardFrame
+from steinquad.fitting.ensemble import Split, splits
+from steinquad.fitting.standard_frame import StandardFrame
 from steinquad.networks.mlp import MLP
 from steinquad.networks.stein_network import SteinNetwork
-from steinquad.stein.inputs import Frame
+from steinquad.stein.inputs import NetworkFrame
 from steinquad.stein.multipliers import Boundary, Constant
 from steinquad.training.evidence import LOG_ALPHA, LOG_BETA
 from steinquad.training.objective import Block, TrainingSet, predict
@@ -277,7 +277,7 @@ def split(network: SteinNetwork) -> tuple[SteinNetwork, SteinNetwork]:
     return eqx.partition(network, marked)
 
 
-def block_features(hidden: Any, linear: Any, block: Block, frame: Frame) -> jax.Array:
+def block_features(hidden: Any, linear: Any, block: Block, frame: NetworkFrame) -> jax.Array:
     """sqrt(w_i) dg(x_i) / d(theta0, W3, b3), (points, count)."""
     vector, unravel = ravel_pytree(linear)
 

@@ -12,7 +12,7 @@ import pytest
 from steinquad.measures.affine import Affine
 from steinquad.networks.mlp import MLP
 from steinquad.networks.stein_network import SteinNetwork
-from steinquad.stein.inputs import Frame, SteinInputs, stein_inputs
+from steinquad.stein.inputs import NetworkFrame, SteinInputs, stein_inputs
 from steinquad.stein.multipliers import Constant, Points
 from steinquad.training.objective import TrainingSet
 
@@ -78,7 +78,7 @@ class FrozenNetwork(eqx.Module):
         first, bias = jnp.asarray(self.hidden.weights), jnp.asarray(self.hidden.biases)
         return MLP((first, self.weights), (bias, self.biases), "tanh")
 
-    def __call__(self, inputs: SteinInputs, frame: Frame) -> jax.Array:
+    def __call__(self, inputs: SteinInputs, frame: NetworkFrame) -> jax.Array:
         return SteinNetwork(self.theta0, self.field)(inputs, frame)
 
 

@@ -1,6 +1,6 @@
 """Records that nobody computed."""
 
-from steinquad.reproduce.record import Record
+from steinquad.paper.record import Record
 
 
 def made_up(run, **changes):

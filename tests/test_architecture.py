@@ -1,9 +1,9 @@
 """Which way the arrows point: nothing imports from its right, and few units have effects.
 
-    core <- measures <- kernels <- stein <- networks <- training <- posterior <- estimators <- _api
-    core <- measures <- designs <- estimators;   designs <- problems
-    _api <- summaries, chains;   all these <- studies <- report
-    all but the last two <- reproduce <- plotting;   all <- cli
+    core <- measures <- kernels <- stein <- networks <- training <- posterior <- fitting <- methods
+    core <- measures <- designs <- methods <- api;   designs <- problems;   checking <- fitting
+    api <- summaries, chains;   all these <- studies <- report;   core <- plotting
+    all but the last three <- paper;   all <- cli
 
 Imports inside functions (optional or heavy libraries) and under TYPE_CHECKING do not count.
 """
@@ -21,27 +21,33 @@ FILES = sorted(SOURCE.rglob("*.py"))
 
 CORE = {
     *("errors", "_types", "_float64", "_linalg", "_compile", "_threads"),
-    *("support", "dataset", "estimate", "standard_error"),
+    *("support", "dataset", "estimate"),
 }
-CHAIN = ("measures", "kernels", "stein", "networks", "training", "posterior", "estimators", "_api")
+CHAIN = (
+    *("measures", "checking", "kernels", "stein", "networks", "training", "posterior"),
+    *("fitting", "methods", "api"),
+)
 LIBRARY = CORE | set(CHAIN) | {"designs", "problems", "summaries", "chains"}
 # What each unit, a file or folder of src/steinquad, may import; __init__ is `steinquad` itself.
 ALLOWED = {
     **dict.fromkeys(CORE, CORE),
     **{unit: CORE | set(CHAIN[: i + 1]) for i, unit in enumerate(CHAIN)},
-    "estimators": CORE | set(CHAIN) - {"_api"} | {"designs"},
+    "methods": CORE | set(CHAIN) - {"api"} | {"designs"},
+    # Until methods fit and the referee judges, the base of all methods is below these two.
+    "checking": CORE | {"measures", "checking", "methods"},
+    "fitting": CORE | set(CHAIN) - {"api"},
     "_tolerance": CORE | {"measures", "designs"},
-    "_api": CORE | set(CHAIN) | {"designs", "_tolerance"},
+    "api": CORE | set(CHAIN) | {"designs", "_tolerance"},
     "designs": CORE | {"measures", "designs"},
     "problems": CORE | {"measures", "designs", "problems"},
     "summaries": CORE | set(CHAIN) | {"summaries"},
     "chains": CORE | set(CHAIN) | {"designs", "chains"},
     "studies": LIBRARY | {"studies"},
     "report": LIBRARY | {"studies", "report"},
-    "reproduce": LIBRARY | {"reproduce"},
+    "paper": LIBRARY | {"paper"},
     "__init__": LIBRARY | {"studies"},
-    "plotting": LIBRARY | {"reproduce", "plotting"},
-    "cli": LIBRARY | {"__init__", "studies", "report", "reproduce", "plotting", "cli"},
+    "plotting": LIBRARY | {"plotting"},
+    "cli": LIBRARY | {"__init__", "studies", "report", "paper", "plotting", "cli"},
     "__main__": {"cli"},
 }
 EFFECTS = ("print", "input", "time", "datetime", "os.environ", "os.getenv", "sys.stdout")
@@ -149,12 +155,12 @@ def test_every_test_module_asserts():
 @pytest.mark.parametrize(
     "source",
     [
-        "import steinquad.estimators.bsn",
-        "from steinquad.estimators import bsn",
-        "from steinquad import estimators",
+        "import steinquad.methods.bsn",
+        "from steinquad.methods import bsn",
+        "from steinquad import methods",
         "from steinquad import BSN",
         "import steinquad as sq",
-        "from ..estimators.bsn import BSN",
+        "from ..methods.bsn import BSN",
         "try:\n    import steinquad.plotting\nexcept ImportError:\n    pass",
         "class Loss:\n    from steinquad.posterior import laplace",
     ],
@@ -169,8 +175,8 @@ def test_an_arrow_to_the_right_is_seen(source):
         "import numpy as np",
         "from steinquad.networks.mlp import MLP",
         "from steinquad import _types",
-        "def late():\n    from steinquad.estimators.bsn import BSN",
-        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import steinquad.estimators",
+        "def late():\n    from steinquad.methods.bsn import BSN",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import steinquad.methods",
     ],
 )
 def test_an_allowed_import_is_not(source):

@@ -11,8 +11,8 @@ import pytest
 
 from steinquad.cli.main import main
 from steinquad.studies import file
+from steinquad.studies.distributions import LAWS
 from steinquad.studies.integrand import SIZES
-from steinquad.studies.laws import LAWS
 
 PAGE = (Path(__file__).parents[1] / "docs" / "studies.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)

@@ -5,21 +5,21 @@ an error bar from far fewer evaluations than Monte Carlo needs.
 """
 
 from steinquad import designs, kernels, problems
-from steinquad._api import estimate, integrate
+from steinquad.api import estimate, integrate
 from steinquad.chains import PosteriorSummary, posterior_expectation, targets
 from steinquad.dataset import Dataset
 from steinquad.errors import InputError
 from steinquad.estimate import Check, Estimate, Status
-from steinquad.estimators.bayesian_quadrature import BayesianQuadrature
-from steinquad.estimators.bsn import BSN
-from steinquad.estimators.choose import Choose
-from steinquad.estimators.control_functional import ControlFunctional
-from steinquad.estimators.monte_carlo import MonteCarlo
-from steinquad.estimators.polynomial import Polynomial
-from steinquad.estimators.quasi_monte_carlo import QuasiMonteCarlo
-from steinquad.estimators.regression import Regression
-from steinquad.estimators.subset import Subset
 from steinquad.measures import Draws, LogDensity, Product, Truncated
+from steinquad.methods.bayesian_quadrature import BayesianQuadrature
+from steinquad.methods.bsn import BSN
+from steinquad.methods.choose import Choose
+from steinquad.methods.control_functional import ControlFunctional
+from steinquad.methods.monte_carlo import MonteCarlo
+from steinquad.methods.polynomial import Polynomial
+from steinquad.methods.quasi_monte_carlo import QuasiMonteCarlo
+from steinquad.methods.regression import Regression
+from steinquad.methods.subset import Subset
 from steinquad.stein import multipliers
 from steinquad.stein.features import Features
 from steinquad.studies import Command, Study

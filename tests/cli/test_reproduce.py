@@ -12,14 +12,14 @@ import pytest
 from made_up_records import made_up
 
 from steinquad.cli.main import main
-from steinquad.plotting.reproduction import reproduction
-from steinquad.reproduce import child
-from steinquad.reproduce.child import Death
-from steinquad.reproduce.paper import ITEMS, SKETCHES
-from steinquad.reproduce.record import Mark
-from steinquad.reproduce.spec import load, names
-from steinquad.reproduce.store import Store
-from steinquad.reproduce.summary import summarize
+from steinquad.paper import child
+from steinquad.paper.child import Death
+from steinquad.paper.figures import reproduction
+from steinquad.paper.paper import ITEMS, SKETCHES
+from steinquad.paper.record import Mark
+from steinquad.paper.spec import load, names
+from steinquad.paper.store import RecordStore
+from steinquad.paper.summary import summarize
 
 TINY = """
 items = ["Table 1"]
@@ -58,7 +58,7 @@ def run(monkeypatch, capsys, *arguments):
 
 
 def fill(path, name, preset, **changes):
-    store = Store(path / f"{name}.jsonl")
+    store = RecordStore(path / f"{name}.jsonl")
     with store.writing():
         for i, each in enumerate(load(name).runs(preset)):
             row = {"error": 1e-3 / (1 + i % 7)}
@@ -119,7 +119,7 @@ def test_killed_at_a_random_moment_and_resumed(tiny, tmp_path, monkeypatch, caps
     code, out = run(monkeypatch, capsys, tiny, "--path", tmp_path)
     assert code == 0 and store.read_bytes().startswith(done)
     assert f"4 runs, {count} of them recorded" in out.out
-    keys = list(Store(store).records)  # refuses doubles
+    keys = list(RecordStore(store).records)  # refuses doubles
     assert sorted(keys) == sorted(each.key for each in load(str(tiny)).runs("quick"))
     assert keys[count:] == started
     assert (tmp_path / "tiny-quick.png").stat().st_size > 5000
@@ -207,7 +207,7 @@ def test_trainings_have_a_line_each_and_where_they_ended(tmp_path, monkeypatch, 
     head, _, *rows = (line for line in out.out.splitlines() if line.startswith("|"))
     assert code == 0 and "| iterations | CPU s of these | loss | condition number |" in head
     assert all("| 1000 | 72.9 |" in row and "| 1.0e+09 |" in row for row in rows)
-    store = Store(tmp_path / "optimizers.jsonl")
+    store = RecordStore(tmp_path / "optimizers.jsonl")
     cells = summarize(load("optimizers"), "quick", store.records.values())
     figure = reproduction(load("optimizers"), cells)
     for axis in figure.axes:
@@ -263,7 +263,7 @@ def test_all_draws_those_that_have_records(tmp_path, monkeypatch, capsys):
 def test_runs_that_died_are_named_and_exit_1(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(child, "records_of", lambda runs, *_: (Death(r, -9) for r in runs[:1]))
     code, out = run(monkeypatch, capsys, "table1", "--path", tmp_path)
-    assert code == 1 and not Store(tmp_path / "table1.jsonl").records
+    assert code == 1 and not RecordStore(tmp_path / "table1.jsonl").records
     assert "MC on genz-continuous, d = 2, n = 640, seed 0 died with exit code -9" in out.err
 
 
@@ -278,5 +278,5 @@ def test_records_of_another_kind_are_left_alone(tmp_path, monkeypatch, capsys):
     code, out = run(monkeypatch, capsys, "table1", "--path", tmp_path, "--draw")
     quick = {each.key for each in load("table1").runs("quick")}
     kept = [json.loads(line) for line in (tmp_path / "table1.jsonl").read_text().splitlines()]
-    assert len(kept) == 240 and not quick & set(Store(tmp_path / "table1.jsonl").records)
+    assert len(kept) == 240 and not quick & set(RecordStore(tmp_path / "table1.jsonl").records)
     assert code == 2 and "no records of table1, preset quick" in out.err

@@ -9,11 +9,11 @@ import pytest
 import scipy.stats as st
 from scipy.special import stdtrit
 
+from steinquad.checking.standard_error import standard_error
 from steinquad.designs import MALA, NUTS, Design, TruncatedMALA, _langevin, mcmc
 from steinquad.designs.mcmc import PROGRAMS
 from steinquad.errors import InputError
 from steinquad.measures import Draws, LogDensity, Product, as_measure
-from steinquad.standard_error import standard_error
 
 FALSE_ALARM = 1e-5  # chance that a right sampler fails one of the tests, for a random seed
 N = 4000

@@ -28,27 +28,27 @@ from steinquad.kernels import (
 )
 from steinquad.kernels.embeddings import CLOSED_FORMS
 from steinquad.measures import Product, Truncated, as_measure
-from steinquad.measures.factors import Coordinate, Factors, Functions, factors
+from steinquad.measures.factors import Factors, Functions, Marginal, factors
 
 KERNELS = [RBF(), Matern(0.5), Matern(1.5), Matern(2.5)]
 LENGTHSCALES = [0.05, 0.7, 5.0]
 INF = math.inf
 
 
-def law_of(dist: Any) -> Coordinate:
+def law_of(dist: Any) -> Marginal:
     found = factors(as_measure(dist))
     assert found is not None
     return found.components[0][0]
 
 
 LAWS = {
-    "standard": Coordinate.normal(0.0, 1.0),
-    "shifted": Coordinate.normal(1.3, 0.4),
-    "sides": Coordinate.normal(0.5, 1.2, -0.3, 2.0),
-    "left": Coordinate.normal(1.33, 0.32, 1.2),
-    "right": Coordinate.normal(0.0, 2.0, -INF, -1.0),
-    "tail": Coordinate.normal(0.0, 1.0, 9.0),
-    "uniform": Coordinate.uniform(-1.0, 2.5),
+    "standard": Marginal.normal(0.0, 1.0),
+    "shifted": Marginal.normal(1.3, 0.4),
+    "sides": Marginal.normal(0.5, 1.2, -0.3, 2.0),
+    "left": Marginal.normal(1.33, 0.32, 1.2),
+    "right": Marginal.normal(0.0, 2.0, -INF, -1.0),
+    "tail": Marginal.normal(0.0, 1.0, 9.0),
+    "uniform": Marginal.uniform(-1.0, 2.5),
     "gamma": law_of(st.gamma(2.0)),
     "beta": law_of(st.beta(2.0, 1.5)),
 }
@@ -101,13 +101,13 @@ def mass(a: Any, b: Any) -> Any:
 
 
 @cache
-def total_mass(law: Coordinate) -> Any:
+def total_mass(law: Marginal) -> Any:
     with mp.workdps(50):
         a, b = ((mp.mpf(side) - law.loc) / law.scale for side in (law.low, law.high))
         return mass(a, b)
 
 
-def precise_pdf(law: Coordinate, y: Any) -> Any:
+def precise_pdf(law: Marginal, y: Any) -> Any:
     if law.kind == "normal":
         z = (y - law.loc) / mp.mpf(law.scale)
         return mp.exp(-z * z / 2) / (law.scale * mp.sqrt(2 * mp.pi) * total_mass(law))
@@ -118,7 +118,7 @@ def precise_pdf(law: Coordinate, y: Any) -> Any:
     return y * mp.sqrt(1 - y) / mp.beta(2, mp.mpf(1.5))
 
 
-def breaks_of(law: Coordinate) -> tuple[list[float], float, float]:
+def breaks_of(law: Marginal) -> tuple[list[float], float, float]:
     """Where the density wants panels, and where it ends."""
     if law is LAWS["beta"]:  # y = 1 is a branch point
         return [1 - 4.0**-k for k in range(1, 22)], 0.0, 1.0
@@ -137,19 +137,19 @@ def around(x: float, lengthscale: float) -> list[float]:
 
 
 @cache  # all kernels share the nodes
-def mean_nodes(lengthscale: float, law: Coordinate, x: float) -> list[tuple[Any, Any]]:
+def mean_nodes(lengthscale: float, law: Marginal, x: float) -> list[tuple[Any, Any]]:
     own, low, high = breaks_of(law)
     breaks = [*own, *around(x, lengthscale)]
     return weighted(lambda y: precise_pdf(law, y), breaks, low, high)
 
 
-def precise_mean(kernel: Kernel, lengthscale: float, law: Coordinate, x: float) -> float:
+def precise_mean(kernel: Kernel, lengthscale: float, law: Marginal, x: float) -> float:
     nodes = mean_nodes(lengthscale, law, x)
     with mp.workdps(25):
         return float(sum(w * kappa(kernel, (x - y) / lengthscale) for y, w in nodes))
 
 
-def points_of(law: Coordinate) -> list[float]:
+def points_of(law: Marginal) -> list[float]:
     """In the bulk, at a side, and outside."""
     middle = law.icdf(np.array([0.02, 0.6]))
     width = float(middle[1] - middle[0])
@@ -188,9 +188,9 @@ def test_the_reference_itself():
         assert precise_mean(kernel, lengthscale, law, x) == pytest.approx(float(want), rel=1e-15)
 
 
-def as_other(law: Coordinate) -> Coordinate:
+def as_other(law: Marginal) -> Marginal:
     """The same law, without its name."""
-    return Coordinate.other(Functions("disguised", law.pdf, law.cdf, law.icdf), law.low, law.high)
+    return Marginal.other(Functions("disguised", law.pdf, law.cdf, law.icdf), law.low, law.high)
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=str)
@@ -207,7 +207,7 @@ def test_quadrature_is_the_closed_form(kernel):
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=str)
 def test_extremes_stay_finite_and_right(kernel):
-    far = Coordinate.normal(0.0, 1.0, 200.0)  # exp(-200^2 / 2) is not a number of float64
+    far = Marginal.normal(0.0, 1.0, 200.0)  # exp(-200^2 / 2) is not a number of float64
     area = {RBF(): math.sqrt(2 * math.pi)}
     full = area.get(kernel) or {0.5: 2.0, 1.5: 4 / 3**0.5, 2.5: 16 / 3 / 5**0.5}[kernel.nu]
     for law in (*LAWS.values(), far):
@@ -219,7 +219,7 @@ def test_extremes_stay_finite_and_right(kernel):
         assert kernel_mean(kernel, 1e9, law, x) == pytest.approx(1.0, abs=1e-6)
         away = kernel_mean(kernel, 1e-3, law, np.array([-1e4, 1e4]))
         assert (np.isfinite(away) & (away >= 0) & (away < 1e-5)).all()
-    narrow = Coordinate.normal(0.0, 1.0, 200.0, 200.0 + 1e-9)
+    narrow = Marginal.normal(0.0, 1.0, 200.0, 200.0 + 1e-9)
     np.testing.assert_allclose(
         kernel_mean(kernel, 1.0, narrow, np.array([200.5])),
         float64(kernel.profile)(np.array([0.5])),
@@ -227,7 +227,7 @@ def test_extremes_stay_finite_and_right(kernel):
     )
 
 
-def difference_pdf(first: Coordinate, second: Coordinate, t: Any) -> Any:
+def difference_pdf(first: Marginal, second: Marginal, t: Any) -> Any:
     """Density of x - y for independent x, y of the two laws."""
     if first.kind == "other":  # both gamma(2)
         return (1 + abs(t)) * mp.exp(-abs(t)) / 4
@@ -249,9 +249,7 @@ def difference_pdf(first: Coordinate, second: Coordinate, t: Any) -> Any:
 
 
 @cache
-def double_nodes(
-    lengthscale: float, first: Coordinate, second: Coordinate
-) -> list[tuple[Any, Any]]:
+def double_nodes(lengthscale: float, first: Marginal, second: Marginal) -> list[tuple[Any, Any]]:
     (low, high), (below, above) = breaks_of(first)[1:], breaks_of(second)[1:]
     breaks = [a - b for a, b in product([low, high], [below, above])]
     center, spread = first.loc - second.loc, math.hypot(first.scale, second.scale)
@@ -262,9 +260,7 @@ def double_nodes(
     return weighted(lambda t: difference_pdf(first, second, t), breaks, low - above, high - below)
 
 
-def precise_double(
-    kernel: Kernel, lengthscale: float, first: Coordinate, second: Coordinate
-) -> float:
+def precise_double(kernel: Kernel, lengthscale: float, first: Marginal, second: Marginal) -> float:
     nodes = double_nodes(lengthscale, first, second)
     with mp.workdps(25):
         return float(sum(w * kappa(kernel, t / lengthscale) for t, w in nodes))
@@ -463,7 +459,7 @@ def test_refusals():
     def doubled(x):
         return 2 * st.norm.pdf(x)
 
-    wrong = Coordinate.other(Functions("doubled", doubled, st.norm.cdf, st.norm.ppf), -INF, INF)
+    wrong = Marginal.other(Functions("doubled", doubled, st.norm.cdf, st.norm.ppf), -INF, INF)
     words = r"law doubled .*integrates to 2 .*sq\.ControlFunctional, sq\.BSN or sq\.Polynomial\.$"
     with pytest.raises(InputError, match=words):
         kernel_mean(RBF(), 1.0, wrong, np.zeros(1))

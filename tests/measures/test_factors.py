@@ -8,7 +8,7 @@ import pytest
 import scipy.stats as st
 
 from steinquad.measures import Draws, LogDensity, Measure, Product, Truncated, as_measure
-from steinquad.measures.factors import MOST_COMPONENTS, Coordinate, factors, gap
+from steinquad.measures.factors import MOST_COMPONENTS, Marginal, factors, gap
 from steinquad.support import Support
 
 RNG = np.random.default_rng(11)
@@ -244,7 +244,7 @@ def test_diagonal_covariances_stay_in_the_users_coordinates():
     ],
 )
 def test_far_and_narrow_truncations_keep_their_digits(low, high):
-    law = Coordinate.normal(1.0, 2.0, 1 + 2 * low, 1 + 2 * high)
+    law = Marginal.normal(1.0, 2.0, 1 + 2 * low, 1 + 2 * high)
     p = np.array([1e-6, 0.01, 0.4, 0.95])
     x = law.icdf(p)
     assert ((x > law.low) & (x < law.high)).all() and (np.diff(x) > 0).all()

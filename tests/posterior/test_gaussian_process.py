@@ -7,13 +7,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from steinquad.estimators.bayesian_quadrature import KernelGram
-from steinquad.estimators.control_functional import SteinGram
 from steinquad.kernels import RBF, Matern
 from steinquad.kernels.stein_kernel import RadialMatern52
+from steinquad.methods.bayesian_quadrature import KernelGram
+from steinquad.methods.control_functional import SteinGram
 from steinquad.posterior.gaussian_process import (
+    GaussianProcess,
     Hyperparameters,
-    Posterior,
     ProcessData,
     left_out_loss,
     memory_obstacle,
@@ -62,7 +62,7 @@ def dense(process):
 @pytest.mark.parametrize("degree", [-1, 0, 2])
 def test_posterior_is_that_of_dense_linear_algebra(degree, stein):
     process = data(outputs=2, degree=degree, stein=stein)
-    at = Posterior.of(process, hyper(2))
+    at = GaussianProcess.of(process, hyper(2))
     matrix, inverse, q = dense(process)
     y, h, count = process.y, process.basis, process.basis.shape[1]
     normal = h.T @ inverse @ h
@@ -120,17 +120,17 @@ def test_gradients_are_those_of_finite_differences(options):
 @pytest.mark.parametrize("degree", [-1, 0, 2])
 def test_leave_one_out_is_really_leaving_out(degree):
     process = data(outputs=2, degree=degree)
-    residuals = Posterior.of(process, hyper(2)).leave_one_out()
+    residuals = GaussianProcess.of(process, hyper(2)).leave_one_out()
     for i in (0, 7, 49):
         others = np.delete(np.arange(50), i)
-        at = Posterior.of(process.take(others), hyper(2))
+        at = GaussianProcess.of(process.take(others), hyper(2))
         mean, _ = at.predict(process.points[[i]], process.basis[[i]], False)
         np.testing.assert_allclose(residuals[i], process.y[i] - mean[0], rtol=1e-7)
 
 
 def test_a_functional_is_the_average_of_predictions():
     process = data()
-    at = Posterior.of(process, hyper())
+    at = GaussianProcess.of(process, hyper())
     new = np.random.default_rng(2).standard_normal((30, 2))
     logs = jnp.asarray(LOGS)
     cross = np.asarray(process.gram(logs, new, process.points))
@@ -166,9 +166,9 @@ def test_likelihood_finds_the_hyperparameters_of_a_sample():
 def test_duplicated_points_take_jitter_and_say_so():
     process = data(nugget=0.0)
     twice = process.take(np.repeat(np.arange(50), 2))
-    at = Posterior.of(twice, replace(hyper(), nugget=0.0))
+    at = GaussianProcess.of(twice, replace(hyper(), nugget=0.0))
     assert 0 < at.jitter < 1e-8 and np.isfinite(at.log_likelihood)
-    assert Posterior.of(process, replace(hyper(), nugget=0.0)).jitter == 0
+    assert GaussianProcess.of(process, replace(hyper(), nugget=0.0)).jitter == 0
 
 
 def test_large_subsets_contain_small_ones_and_memory_is_counted():

@@ -5,11 +5,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from steinquad.estimators.bayesian_quadrature import KernelGram
-from steinquad.estimators.control_functional import SteinGram
 from steinquad.kernels import RBF, Matern
 from steinquad.kernels.base import Kernel
 from steinquad.kernels.stein_kernel import RadialMatern52
+from steinquad.methods.bayesian_quadrature import KernelGram
+from steinquad.methods.control_functional import SteinGram
 from steinquad.posterior import gram as tiled
 
 N, M = 2 * tiled.TILE_CPU + 37, tiled.TILE_CPU + 1  # three tiles and two, the last not full
@@ -72,6 +72,6 @@ def test_many_coordinates_far_apart_are_zero():
 
 
 class Product(Matern):
-    """Coordinate by coordinate."""
+    """Marginal by coordinate."""
 
     gram = Kernel.gram

@@ -5,9 +5,9 @@ import pytest
 from scipy.special import stdtrit
 
 import steinquad as sq
+from steinquad.checking.standard_error import standard_error
 from steinquad.designs import MALA, Resumable, TruncatedMALA, Whitened, _langevin, laplace
 from steinquad.problems.goodwin import GENERATING
-from steinquad.standard_error import standard_error
 
 
 def distances(sample, problem):

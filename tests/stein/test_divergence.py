@@ -7,7 +7,7 @@ import pytest
 from helpers import assert_close, random_network
 
 from steinquad.stein.divergence import divergence, divergence_by_tangents, divergence_by_trace
-from steinquad.stein.inputs import Frame, SteinInputs
+from steinquad.stein.inputs import NetworkFrame, SteinInputs
 
 OUTPUTS = 2
 
@@ -18,11 +18,13 @@ def whitened(dim: int) -> np.ndarray:
     return np.tril(rng.normal(size=(dim, dim))) + 2 * np.eye(dim)
 
 
-def at_one_point(dim: int, varying: tuple[int, ...]) -> tuple[SteinInputs, Frame, np.ndarray]:
+def at_one_point(
+    dim: int, varying: tuple[int, ...]
+) -> tuple[SteinInputs, NetworkFrame, np.ndarray]:
     """Inputs with a multiplier of its own for each of `varying`, and the whole diagonal."""
     rng = np.random.default_rng(10 + dim)
     matrix = whitened(dim)
-    frame = Frame(jnp.asarray(np.linalg.inv(matrix)), jnp.asarray(matrix), varying)
+    frame = NetworkFrame(jnp.asarray(np.linalg.inv(matrix)), jnp.asarray(matrix), varying)
     scale, factors = 1.7, rng.uniform(-1, 2, size=len(varying))
     diagonal = np.full(dim, scale)
     diagonal[list(varying)] = factors

@@ -26,7 +26,7 @@ from steinquad.studies.adaptive import (
 )
 from steinquad.studies.answer import gather
 from steinquad.studies.corrected import corrected
-from steinquad.studies.points import Points
+from steinquad.studies.points import NumberedPoints
 
 
 def normals(dim):
@@ -62,7 +62,7 @@ def test_chances_are_those_of_the_two_steps(count):
 
 @pytest.mark.parametrize("dim", [1, 2, 5])
 def test_weighted_pairs_are_a_sample_and_others_are_not(dim):
-    points = Points(normals(dim), "adaptive", seed=dim)
+    points = NumberedPoints(normals(dim), "adaptive", seed=dim)
     rows = [row for block in range(8) for row in choose(points, block, outside)]
     assert [row.number for row in rows] == list(range(SCOUTS, SCOUTS + 16 * PAIRS))
     assert all(tuple(row.input) == points[row.number] for row in rows[::2])  # the independent half
@@ -80,8 +80,10 @@ def test_weighted_pairs_are_a_sample_and_others_are_not(dim):
 
 
 def test_pairs_do_not_depend_on_how_many_are_chosen():
-    points = Points(normals(2), "adaptive", seed=1)
-    assert choose(points, 3, outside) == choose(Points(normals(2), "adaptive", seed=1), 3, outside)
+    points = NumberedPoints(normals(2), "adaptive", seed=1)
+    assert choose(points, 3, outside) == choose(
+        NumberedPoints(normals(2), "adaptive", seed=1), 3, outside
+    )
     assert choose(points, 3, None) != choose(points, 3, outside) != choose(points, 2, outside)
     assert all(abs(row.weight - 1.0) < 1e-14 for row in choose(points, 3, None))
 
@@ -109,7 +111,7 @@ def test_where_nothing_is_known_all_is_alike():
 def answers(seed, method):
     """Error over truth and z of the corrected estimate, and of one that takes all points alike."""
     measure = normals(1)
-    points = Points(measure, "adaptive", seed=seed)
+    points = NumberedPoints(measure, "adaptive", seed=seed)
     rows = [row for block in range(2) for row in choose(points, block, outside)]
     x = np.array([points[i] for i in range(SCOUTS)] + [row.input for row in rows])
     weights = np.array([1.0] * SCOUTS + [row.weight for row in rows])
@@ -181,7 +183,7 @@ def test_what_is_stored(whole):
     np.testing.assert_array_equal(table["weight"], [1.0] * SCOUTS + weights)
     np.testing.assert_array_equal(table[["a", "b"]][SCOUTS:], [row.input for row in rows])
     assert np.ptp(weights) > 0.1 and 0.9 < np.mean(weights) < 1.1
-    draws = Points(found.measure, "iid", seed=0)
+    draws = NumberedPoints(found.measure, "iid", seed=0)
     chosen = is_choice(table["number"].to_numpy())
     independent = [tuple(row) for row in table[["a", "b"]].to_numpy()[~chosen].tolist()]
     assert independent == [draws[int(i)] for i in table["number"][~chosen]]

@@ -7,7 +7,7 @@ import pytest
 import scipy.stats as st
 
 import steinquad as sq
-from steinquad.studies.laws import LAWS
+from steinquad.studies.distributions import LAWS
 
 GOOD = """\
 name = "beam"

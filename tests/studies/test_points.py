@@ -8,17 +8,17 @@ from small_study import law
 from steinquad.designs import Sobol
 from steinquad.errors import InputError
 from steinquad.measures import LogDensity, Product, as_measure
-from steinquad.studies.points import BLOCK, REPLICATES, Points, replicate_order
+from steinquad.studies.points import BLOCK, REPLICATES, NumberedPoints, replicate_order
 
 
 @pytest.mark.parametrize("kind", ["iid", "sobol"])
 def test_a_point_does_not_depend_on_those_before_it(kind):
     numbers = [0, 1, BLOCK - 1, BLOCK, 5 * BLOCK + 17]
-    forward = Points(law(), kind, seed=3)
+    forward = NumberedPoints(law(), kind, seed=3)
     want = [forward[i] for i in numbers]
-    backward = Points(law(), kind, seed=3)
+    backward = NumberedPoints(law(), kind, seed=3)
     assert [backward[i] for i in reversed(numbers)][::-1] == want
-    assert Points(law(), kind, seed=4)[0] != want[0]
+    assert NumberedPoints(law(), kind, seed=4)[0] != want[0]
     assert len(set(want)) == len(want)
 
 
@@ -26,7 +26,7 @@ def test_a_point_does_not_depend_on_those_before_it(kind):
 @pytest.mark.parametrize("dim", [1, 2, 5])
 def test_points_are_draws_of_the_measure(kind, dim):
     measure = Product({f"x{i}": st.gamma(2.0 + i) for i in range(dim)})
-    points = Points(measure, kind, seed=0)
+    points = NumberedPoints(measure, kind, seed=0)
     x = np.array([points[i] for i in range(4 * BLOCK)])
     assert x.shape == (4 * BLOCK, dim)
     for i in range(dim):  # false alarm in 1e-4 of all seeds
@@ -36,7 +36,7 @@ def test_points_are_draws_of_the_measure(kind, dim):
 
 def test_sobol_points_are_those_of_the_design():
     each = 3 * BLOCK // REPLICATES
-    points = Points(law(), "sobol", seed=5)
+    points = NumberedPoints(law(), "sobol", seed=5)
     numbers = np.arange(3 * BLOCK)
     x = np.array([points[int(i)] for i in numbers])[replicate_order(numbers)]
     want = Sobol(replicates=REPLICATES).draw(law(), REPLICATES * each, seed=5)
@@ -47,8 +47,8 @@ def test_sobol_points_are_those_of_the_design():
 
 def test_wrong_kinds_and_measures_are_refused():
     with pytest.raises(InputError, match="points is 'grid'; choose one of iid, sobol"):
-        Points(law(), "grid", seed=0)
+        NumberedPoints(law(), "grid", seed=0)
     with pytest.raises(InputError, match="no sampler"):
-        Points(LogDensity(lambda x: -(x @ x), dim=2), "iid", seed=0)[0]
+        NumberedPoints(LogDensity(lambda x: -(x @ x), dim=2), "iid", seed=0)[0]
     with pytest.raises(InputError):
-        Points(as_measure(LogDensity(lambda x: -(x @ x), dim=2)), "sobol", seed=0)[0]
+        NumberedPoints(as_measure(LogDensity(lambda x: -(x @ x), dim=2)), "sobol", seed=0)[0]

@@ -11,7 +11,7 @@ import steinquad.training.gauss_newton as module
 import steinquad.training.model as model_module
 from steinquad._types import no_progress
 from steinquad.errors import InputError
-from steinquad.networks.host import values
+from steinquad.networks.numpy_backend import values
 from steinquad.training.gauss_newton import GaussNewton
 from steinquad.training.model import Device
 from steinquad.training.objective import TrainingSet, flatten, predict

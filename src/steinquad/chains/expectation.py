@@ -5,23 +5,23 @@ from typing import Any
 
 import numpy as np
 
-from steinquad._api import estimate
 from steinquad._float64 import float64
 from steinquad._types import Array, Progress, as_finite
+from steinquad.api import estimate
 from steinquad.chains.identity import identity_violation
 from steinquad.chains.improve import Answers, improve, plain
-from steinquad.chains.layout import Sample, read
-from steinquad.chains.result import PosteriorSummary, Row
+from steinquad.chains.layout import ChainDraws, read
+from steinquad.chains.requested import Moments, OwnFunction, Wish
+from steinquad.chains.result import PosteriorSummary, SummaryRow
 from steinquad.chains.scores import locate
-from steinquad.chains.wanted import Moments, OwnFunction, Wish
 from steinquad.dataset import Dataset, as_weights
-from steinquad.designs._chains import RHAT_LIMIT, convergence, stuck
+from steinquad.designs.chains import RHAT_LIMIT, convergence, stuck
 from steinquad.errors import InputError
 from steinquad.estimate import Status
-from steinquad.estimators.base import Method
-from steinquad.estimators.choose import Choose
-from steinquad.estimators.monte_carlo import FEW
-from steinquad.estimators.standard_frame import score_obstacle
+from steinquad.fitting.standard_frame import score_obstacle
+from steinquad.methods.base import Method
+from steinquad.methods.choose import Choose
+from steinquad.methods.monte_carlo import FEW
 
 __all__ = ["posterior_expectation"]
 
@@ -131,7 +131,7 @@ def posterior_expectation(
     )
 
 
-def _wanted_names(sample: Sample, names: Sequence[str] | None) -> list[str]:
+def _wanted_names(sample: ChainDraws, names: Sequence[str] | None) -> list[str]:
     known = list(sample.variables)
     if names is None:
         return known
@@ -144,7 +144,7 @@ def _wanted_names(sample: Sample, names: Sequence[str] | None) -> list[str]:
     return names
 
 
-def _weights(weights: Any, sample: Sample) -> Array:
+def _weights(weights: Any, sample: ChainDraws) -> Array:
     array = as_finite("weights", weights)
     if array.shape not in ((sample.n,), (sample.chains, sample.draws)):
         raise InputError(
@@ -155,7 +155,7 @@ def _weights(weights: Any, sample: Sample) -> Array:
 
 
 def _mixing(
-    sample: Sample, weights: Array | None
+    sample: ChainDraws, weights: Array | None
 ) -> tuple[dict[str, float], dict[str, float], list[str]]:
     """R-hat and effective sample size by label, and sentences on what they say.
 
@@ -205,7 +205,7 @@ def _by_method(
     return Answers(before.plain, before.mcse, mean, std, dof, before.plain_dof, names), notes
 
 
-def _warned(row: Row, rhat: dict[str, float]) -> Row:
+def _warned(row: SummaryRow, rhat: dict[str, float]) -> SummaryRow:
     """With what is doubtful of this row."""
     warnings = []
     if rhat.get(row.name, 1.0) > RHAT_LIMIT:

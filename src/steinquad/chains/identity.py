@@ -11,10 +11,10 @@ import numpy as np
 from scipy.special import stdtrit
 
 from steinquad._types import Array
+from steinquad.checking.standard_error import SHORTEST, effective_sample_size
+from steinquad.checking.stein_identities import FALSE_ALARM
 from steinquad.dataset import Dataset
 from steinquad.measures.affine import Affine
-from steinquad.standard_error import SHORTEST, effective_sample_size
-from steinquad.stein.flux import FALSE_ALARM
 
 __all__ = ["identity_violation", "least_effective_size"]
 

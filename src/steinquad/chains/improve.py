@@ -17,15 +17,15 @@ from scipy.special import stdtrit
 
 from steinquad._types import Array
 from steinquad.chains.identity import least_effective_size
-from steinquad.dataset import Dataset
-from steinquad.estimators.base import constant_outputs
-from steinquad.estimators.cross_fit import ROUNDING, parts
-from steinquad.standard_error import (
+from steinquad.checking.cross_fit import ROUNDING, parts
+from steinquad.checking.standard_error import (
     FALSE_ALARM,
     robust_standard_error,
     standard_error,
     tail_freedom,
 )
+from steinquad.dataset import Dataset
+from steinquad.methods.base import constant_outputs
 from steinquad.stein.features import HYPERBOLIC_FROM, Features
 from steinquad.stein.score_polynomials import ScorePolynomials
 from steinquad.stein.score_quadratics import ScoreQuadratics

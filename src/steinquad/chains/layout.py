@@ -11,14 +11,14 @@ import numpy as np
 from steinquad._types import Array, as_finite
 from steinquad.errors import InputError
 
-__all__ = ["Sample", "entry_labels", "is_xarray", "read", "tree_node"]
+__all__ = ["ChainDraws", "entry_labels", "is_xarray", "read", "tree_node"]
 
 FEWEST_OF_MANY = 20  # draws in chains that are more than their draws
 UNNAMED = "x"  # what the columns of a bare array are called together
 
 
 @dataclass(frozen=True, eq=False)
-class Sample:
+class ChainDraws:
     """Draws of variables, chain after chain.
 
     Attributes:
@@ -64,7 +64,7 @@ class Sample:
         """What a user's function receives: a dict of arrays (n, *shape), or one (n, d)."""
         return dict(self.variables) if self.named else self.variables[UNNAMED]
 
-    def check_aligned(self, name: str, other: "Sample") -> None:
+    def check_aligned(self, name: str, other: "ChainDraws") -> None:
         """Refuse what belongs to other draws."""
         if (self.chains, self.draws) != (other.chains, other.draws):
             raise InputError(
@@ -73,7 +73,7 @@ class Sample:
             )
 
 
-def read(draws: Any, argument: str = "draws", group: str = "posterior") -> Sample:
+def read(draws: Any, argument: str = "draws", group: str = "posterior") -> ChainDraws:
     """Draws in any layout.
 
     Args:
@@ -125,7 +125,7 @@ def tree_node(draws: Any, group: str) -> Any:
     return None
 
 
-def _from_xarray(node: Any, argument: str, tree: Any) -> Sample:
+def _from_xarray(node: Any, argument: str, tree: Any) -> ChainDraws:
     arrays, labels = {}, {}
     for key, variable in node.data_vars.items():
         name = str(key)
@@ -155,7 +155,7 @@ def _from_arrays(
     *,
     named: bool = True,
     tree: Any = None,
-) -> Sample:
+) -> ChainDraws:
     first = next(iter(arrays))
     if arrays[first].ndim < 2:
         raise InputError(f"{argument}[{first!r}] is a number; pass (chain, draw, *shape).")
@@ -179,7 +179,7 @@ def _from_arrays(
             name: entry_labels(name, [[str(i) for i in range(size)] for size in a.shape[1:]])
             for name, a in variables.items()
         }
-    return Sample(variables, labels, chains, draws, named, tree)
+    return ChainDraws(variables, labels, chains, draws, named, tree)
 
 
 def entry_labels(name: str, axes: Sequence[Sequence[str]]) -> tuple[str, ...]:

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from steinquad._types import Array
-from steinquad.chains.layout import Sample, tree_node
+from steinquad.chains.layout import ChainDraws, tree_node
 from steinquad.errors import InputError
 from steinquad.estimate import Status
 
-__all__ = ["PosteriorSummary", "Row"]
+__all__ = ["PosteriorSummary", "SummaryRow"]
 
 GROUP = "posterior_expectation"  # of the tree that comes back
 HIDDEN = ("mcse_sd", "mcse_5%", "mcse_50%", "mcse_95%", "plain_mean")  # in print
@@ -19,7 +19,7 @@ COLUMNS = ("plain", "mcse", "mean", "std", "low", "high", "reduction")
 
 
 @dataclass(frozen=True)
-class Row:
+class SummaryRow:
     """One property of one parameter or function.
 
     Attributes:
@@ -53,7 +53,7 @@ class Row:
             return (self.mcse / self.std) ** 2
         return 1.0 if self.mcse == 0 else float("inf")
 
-    def replaced(self, **fields: Any) -> "Row":
+    def replaced(self, **fields: Any) -> "SummaryRow":
         """The same with other values."""
         return replace(self, **fields)
 
@@ -86,7 +86,7 @@ class PosteriorSummary:
     `result["mu"]` is the row of the mean of mu, `result["mu", "variance"]` that of its variance.
     """
 
-    rows: tuple[Row, ...]
+    rows: tuple[SummaryRow, ...]
     status: Status
     warnings: tuple[str, ...]
     n: int
@@ -94,10 +94,10 @@ class PosteriorSummary:
     dim: int
     rhat: Mapping[str, float] = field(repr=False)
     ess: Mapping[str, float] = field(repr=False)
-    _sample: Sample = field(repr=False)
+    _sample: ChainDraws = field(repr=False)
     _own: bool = field(default=False, repr=False)  # rows are outputs of a user's function
 
-    def __getitem__(self, key: str | tuple[str, str]) -> Row:
+    def __getitem__(self, key: str | tuple[str, str]) -> SummaryRow:
         name, statistic = key if isinstance(key, tuple) else (key, "mean")
         for row in self.rows:
             if (row.name, row.statistic) == (name, statistic):
@@ -105,7 +105,7 @@ class PosteriorSummary:
         known = ", ".join(dict.fromkeys(row.name for row in self.rows))
         raise InputError(f"there is no {statistic} of {name!r}; there are {known}.")
 
-    def __iter__(self) -> Iterator[Row]:
+    def __iter__(self) -> Iterator[SummaryRow]:
         return iter(self.rows)
 
     def to_dataframe(self) -> Any:
@@ -185,7 +185,7 @@ class PosteriorSummary:
         return xarray.Dataset(found, attrs=attrs)
 
     def _variables(
-        self, shown: Sequence[Row]
+        self, shown: Sequence[SummaryRow]
     ) -> Iterator[tuple[str, Sequence[str], Any, Any, Any]]:
         """Name, labels, dimensions, shape and coordinates of what the table has."""
         names = {row.name for row in shown}
@@ -254,7 +254,7 @@ def _cell(value: Any, error: float | None) -> str:
     return f"{value:.{int(np.clip(np.log10(abs(value) / error) + 2, 3, 12))}g}"
 
 
-def _posterior(sample: Sample) -> Any:
+def _posterior(sample: ChainDraws) -> Any:
     """The xarray dataset that the draws came in, None for arrays."""
     if sample.tree is None:
         return None
@@ -262,7 +262,7 @@ def _posterior(sample: Sample) -> Any:
     return sample.tree if node is None else node
 
 
-def _as_tree(sample: Sample, xarray: Any) -> Any:
+def _as_tree(sample: ChainDraws, xarray: Any) -> Any:
     """A new tree with all groups of what the draws came in."""
     if isinstance(sample.tree, xarray.DataTree) and "posterior" in sample.tree.children:
         return sample.tree.copy()

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from steinquad._types import Array, as_finite
-from steinquad.chains.layout import Sample, is_xarray, read, tree_node
+from steinquad.chains.layout import ChainDraws, is_xarray, read, tree_node
 from steinquad.errors import InputError
 from steinquad.measures.draws import Draws
 
@@ -26,7 +26,7 @@ class Located:
     names: tuple[str, ...]
 
 
-def locate(sample: Sample, score: Any) -> Located:
+def locate(sample: ChainDraws, score: Any) -> Located:
     """Points and scores of the draws; see `posterior_expectation` for what `score` may be."""
     from steinquad.chains.targets import Target, as_target
 
@@ -51,7 +51,7 @@ def locate(sample: Sample, score: Any) -> Located:
     return Located(points, scores, _names(points.shape[1]))
 
 
-def _stored(sample: Sample) -> Located:
+def _stored(sample: ChainDraws) -> Located:
     """What a sampler or a user has put into the tree."""
     if tree_node(sample.tree, GROUP) is not None:
         return _by_name(sample, read(sample.tree, "score", GROUP))
@@ -73,7 +73,7 @@ def _stored(sample: Sample) -> Located:
     )
 
 
-def _given(sample: Sample, draws: Draws) -> Located:
+def _given(sample: ChainDraws, draws: Draws) -> Located:
     if len(draws.x) != sample.n:
         raise InputError(f"score has {len(draws.x)} points for {sample.n} draws; give one each.")
     if draws.support.bounded:
@@ -84,7 +84,7 @@ def _given(sample: Sample, draws: Draws) -> Located:
     return Located(draws.x, draws.scores, tuple(draws.names))
 
 
-def _by_name(sample: Sample, scores: Sample) -> Located:
+def _by_name(sample: ChainDraws, scores: ChainDraws) -> Located:
     """Scores by variable; variables without one are functions of the others."""
     sample.check_aligned("score", scores)
     for name, values in scores.variables.items():
@@ -100,7 +100,7 @@ def _by_name(sample: Sample, scores: Sample) -> Located:
     return Located(points, scores.columns(argument="score")[0], tuple(names))
 
 
-def _aligned(sample: Sample, scores: Sample) -> Located:
+def _aligned(sample: ChainDraws, scores: ChainDraws) -> Located:
     sample.check_aligned("score", scores)
     points, names = sample.columns()
     return Located(points, scores.columns(argument="score")[0], tuple(names))

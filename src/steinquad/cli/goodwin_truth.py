@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from steinquad.cli.progress import progress_bar
-from steinquad.reproduce.reference import Reference, contradictions
+from steinquad.paper.reference import Reference, contradictions
 
 __all__ = ["goodwin"]
 
@@ -33,8 +33,8 @@ def goodwin(
 ) -> None:
     """Posterior means of the Goodwin oscillator, by NUTS with Stein polynomials and by Sobol."""
     import steinquad as sq
+    from steinquad.paper.goodwin import by_importance, by_nuts, check_sizes
     from steinquad.problems.goodwin import PARAMETERS
-    from steinquad.reproduce.goodwin import by_importance, by_nuts, check_sizes
 
     check_sizes(draws, points)
     sq.Polynomial(order=order)  # refuses a bad one now, not after the chains

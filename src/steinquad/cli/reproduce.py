@@ -13,9 +13,9 @@ from steinquad.cli.progress import progress_bar
 from steinquad.errors import InputError
 
 if TYPE_CHECKING:
-    from steinquad.reproduce.child import Death
-    from steinquad.reproduce.record import Run
-    from steinquad.reproduce.spec import PresetName, Spec
+    from steinquad.paper.child import Death
+    from steinquad.paper.record import Run
+    from steinquad.paper.spec import PresetName, Spec
 
 __all__ = ["reproduce"]
 
@@ -48,7 +48,7 @@ def reproduce(
     ] = False,
 ) -> None:
     """Run a table or figure of the paper; what is recorded is not run again."""
-    from steinquad.reproduce import spec as specs
+    from steinquad.paper import spec as specs
 
     if list_all:
         _list()
@@ -90,9 +90,9 @@ def reproduce(
 
 
 def _pack(name: str, figures: Sequence["Spec"], path: Path) -> None:
-    from steinquad.reproduce.store import Store
+    from steinquad.paper.store import RecordStore
 
-    stores = [Store(path / f"{figure.name}.jsonl") for figure in figures]
+    stores = [RecordStore(path / f"{figure.name}.jsonl") for figure in figures]
     filled = [store for store in stores if store.records]
     if not filled:
         raise InputError(f"path {path} has no records of {name}; run it first.")
@@ -102,7 +102,7 @@ def _pack(name: str, figures: Sequence["Spec"], path: Path) -> None:
 
 
 def _sketch(path: Path) -> None:
-    from steinquad.plotting.sketches import sketches
+    from steinquad.paper.sketches import sketches
 
     typer.echo(f"Sketches in {' and '.join(map(str, sketches(path)))}.")
 
@@ -142,11 +142,11 @@ def _run(
     figure: "Spec", preset: "PresetName", path: Path, wanted: Sequence["Run"], jobs: int
 ) -> list["Death"]:
     """Run and record what is missing; the runs that died are handed back."""
-    from steinquad.reproduce.child import Death, records_of
-    from steinquad.reproduce.methods import build_problem
-    from steinquad.reproduce.store import Store
+    from steinquad.paper.child import Death, records_of
+    from steinquad.paper.methods import build_problem
+    from steinquad.paper.store import RecordStore
 
-    store = Store(path / f"{figure.name}.jsonl")
+    store = RecordStore(path / f"{figure.name}.jsonl")
     deaths, seconds = list[Death](), 0.0
     with store.writing():
         runs = [run for run in wanted if run.key not in store.records]
@@ -166,11 +166,11 @@ def _run(
 
 def _draw(figure: "Spec", preset: "PresetName", path: Path) -> bool:
     """Table and figure of what is recorded; False if that is nothing."""
-    from steinquad.plotting.reproduction import reproduction
-    from steinquad.reproduce.store import Store
-    from steinquad.reproduce.summary import markdown, summarize
+    from steinquad.paper.figures import reproduction
+    from steinquad.paper.store import RecordStore
+    from steinquad.paper.summary import markdown, summarize
 
-    store = Store(path / f"{figure.name}.jsonl")
+    store = RecordStore(path / f"{figure.name}.jsonl")
     cells = summarize(figure, preset, store.records.values())
     if not cells:
         return False
@@ -184,11 +184,11 @@ def _draw(figure: "Spec", preset: "PresetName", path: Path) -> bool:
 
 def _announce(figure: "Spec", preset: str, path: Path, wanted: int, runs: Sequence["Run"]) -> None:
     """Say what it will cost before it starts."""
-    from steinquad.reproduce.spec import names
-    from steinquad.reproduce.store import Store
-    from steinquad.reproduce.summary import known_cpu_seconds
+    from steinquad.paper.spec import names
+    from steinquad.paper.store import RecordStore
+    from steinquad.paper.summary import known_cpu_seconds
 
-    stores = [Store(path / f"{name}.jsonl") for name in {figure.name, *names()}]
+    stores = [RecordStore(path / f"{name}.jsonl") for name in {figure.name, *names()}]
     records = [record for store in stores for record in store.records.values()]
     costs = known_cpu_seconds(runs, records)
     known = [cost for cost in costs if cost is not None]
@@ -203,8 +203,8 @@ def _announce(figure: "Spec", preset: str, path: Path, wanted: int, runs: Sequen
 
 
 def _list() -> None:
-    from steinquad.reproduce import paper
-    from steinquad.reproduce import spec as specs
+    from steinquad.paper import paper
+    from steinquad.paper import spec as specs
 
     figures = [specs.load(name) for name in specs.names()]
     of = {item: figure for figure in figures for item in figure.items}

@@ -6,7 +6,7 @@ import jax
 import numpy as np
 
 from steinquad._types import Array, as_points
-from steinquad.designs._target import Target
+from steinquad.designs._target import Unconstrained
 from steinquad.errors import InputError
 from steinquad.measures.base import Measure
 from steinquad.measures.convert import as_measure
@@ -35,7 +35,12 @@ class Start(NamedTuple):
 
 
 def start_points(
-    start: Any, measure: Measure, target: Target, chains: int, seed: int, candidates: int = 1
+    start: Any,
+    measure: Measure,
+    target: Unconstrained,
+    chains: int,
+    seed: int,
+    candidates: int = 1,
 ) -> Start:
     """Starts of finite log density and gradient, each the likeliest of so many candidates."""
     if candidates > 1 and isinstance(start, tuple):

@@ -12,11 +12,11 @@ from steinquad.measures.base import Measure
 from steinquad.measures.density import LogDensity
 from steinquad.support import Support
 
-__all__ = ["Target", "as_target"]
+__all__ = ["Unconstrained", "as_target"]
 
 
 @dataclass(frozen=True)
-class Target:
+class Unconstrained:
     """The log density of unconstrained coordinates y, and the way between x and y.
 
     All three functions are JAX ones of a single point (d,). It must hold no reference to the
@@ -28,7 +28,7 @@ class Target:
     to_y: Callable[[Any], Any]
 
 
-def as_target(measure: Measure) -> Target:
+def as_target(measure: Measure) -> Unconstrained:
     """Of a `LogDensity` or a numpyro distribution; other measures have no JAX log density."""
     log_density = _jax_log_density(measure)
     parts = _bijections(measure.support)
@@ -52,7 +52,7 @@ def as_target(measure: Measure) -> Target:
         # to go: a chain would never leave it.
         return jnp.where(jnp.isfinite(value), value, -jnp.inf)
 
-    return Target(unconstrained, to_x, to_y)
+    return Unconstrained(unconstrained, to_x, to_y)
 
 
 def _jax_log_density(measure: Measure) -> Callable[[Any], Any]:

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from steinquad._types import Array, Progress
-from steinquad.designs._laws import moments
 from steinquad.designs.base import Sample
+from steinquad.designs.quantiles import moments
 from steinquad.errors import InputError
-from steinquad.measures._checks import as_draw_request
 from steinquad.measures.base import Measure
+from steinquad.measures.checks import as_draw_request
 
 __all__ = ["Grid"]
 

@@ -13,7 +13,10 @@ import numpy as np
 
 from steinquad._float64 import float64
 from steinquad._types import Progress, no_progress
-from steinquad.designs._chains import (
+from steinquad.designs._starts import Start, as_start, start_points
+from steinquad.designs._target import Unconstrained, as_target
+from steinquad.designs.base import Sample, as_count, split_evenly
+from steinquad.designs.chains import (
     Chains,
     Forgetful,
     Memory,
@@ -22,12 +25,9 @@ from steinquad.designs._chains import (
     scan_chains,
     stuck,
 )
-from steinquad.designs._starts import Start, as_start, start_points
-from steinquad.designs._target import Target, as_target
-from steinquad.designs.base import Sample, as_count, split_evenly
 from steinquad.errors import InputError
-from steinquad.measures._checks import as_draw_request
 from steinquad.measures.base import Measure
+from steinquad.measures.checks import as_draw_request
 
 __all__ = ["MALA", "NUTS", "TruncatedMALA"]
 
@@ -268,7 +268,7 @@ class _Run(NamedTuple):
     """What the samplers share: the target, starts and keys, and what is made of the draws."""
 
     measure: Measure
-    target: Target
+    target: Unconstrained
     each: int  # draws of a chain
     start: Start
     key: Any
@@ -291,7 +291,7 @@ class _Run(NamedTuple):
         memory.same(start=points.y, log_density=points.value, score=points.slope)
         return cls(measure, target, each, points, jax.random.key(seed))
 
-    def program(self, key: Any, build: Callable[[Target], Any]) -> Any:
+    def program(self, key: Any, build: Callable[[Unconstrained], Any]) -> Any:
         """The compiled program of that name, built when it is first asked for."""
         known = PROGRAMS.setdefault(self.measure, {})
         if key not in known:
@@ -323,7 +323,7 @@ class _Run(NamedTuple):
         )
 
 
-def _langevin_step(kernel: Callable[..., Any], target: Target) -> Callable[..., Any]:
+def _langevin_step(kernel: Callable[..., Any], target: Unconstrained) -> Callable[..., Any]:
     from blackjax.adaptation.step_size import dual_averaging_adaptation
 
     _, update, _ = dual_averaging_adaptation(LANGEVIN_ACCEPTANCE)
@@ -343,7 +343,7 @@ def _langevin_step(kernel: Callable[..., Any], target: Target) -> Callable[..., 
     return step
 
 
-def _window_adaptation(target: Target, acceptance: float) -> Callable[..., Any]:
+def _window_adaptation(target: Unconstrained, acceptance: float) -> Callable[..., Any]:
     """`(key, chain, y, transitions) -> state, (step size, inverse mass matrix)` of one chain."""
     import blackjax
     from blackjax.adaptation.base import get_filter_adapt_info_fn
@@ -364,7 +364,7 @@ def _window_adaptation(target: Target, acceptance: float) -> Callable[..., Any]:
     return jax.jit(warm_up, static_argnames="transitions")
 
 
-def _nuts_step(target: Target) -> Callable[..., Any]:
+def _nuts_step(target: Unconstrained) -> Callable[..., Any]:
     from blackjax.mcmc.nuts import build_kernel
 
     kernel = build_kernel()

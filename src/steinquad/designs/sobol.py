@@ -6,10 +6,10 @@ from typing import ClassVar
 import numpy as np
 
 from steinquad._types import Array, Progress
-from steinquad.designs._laws import from_uniform
 from steinquad.designs.base import Sample, as_count, split_evenly
-from steinquad.measures._checks import as_draw_request
+from steinquad.designs.quantiles import from_uniform
 from steinquad.measures.base import Measure
+from steinquad.measures.checks import as_draw_request
 
 __all__ = ["Scrambled", "Sobol"]
 

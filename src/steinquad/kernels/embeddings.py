@@ -17,12 +17,12 @@ from steinquad.errors import InputError
 from steinquad.kernels.base import Kernel
 from steinquad.kernels.matern import Matern
 from steinquad.kernels.rbf import RBF
-from steinquad.measures.factors import Coordinate, Factors, gap
+from steinquad.measures.factors import Factors, Marginal, gap
 
 __all__ = ["double_integral", "embed", "kernel_mean", "register_kernel_mean"]
 
 # (kernel, lengthscale, law, x) -> kernel mean at x
-KernelMean: TypeAlias = Callable[[Any, float, Coordinate, Array], Array]
+KernelMean: TypeAlias = Callable[[Any, float, Marginal, Array], Array]
 F = TypeVar("F", bound=KernelMean)
 
 CLOSED_FORMS: dict[tuple[type[Kernel], str], KernelMean] = {}
@@ -58,7 +58,7 @@ def register_kernel_mean(kernel_type: type[Kernel], kind: str) -> Callable[[F], 
     return register
 
 
-def kernel_mean(kernel: Kernel, lengthscale: float, law: Coordinate, x: Array) -> Array:
+def kernel_mean(kernel: Kernel, lengthscale: float, law: Marginal, x: Array) -> Array:
     """`int kappa((x - y)/l) p(y) dy` at each x, (n,) -> (n,)."""
     lengthscale = _as_lengthscale(lengthscale)
     x = as_finite("x", x, ndim=(1,))
@@ -69,7 +69,7 @@ def kernel_mean(kernel: Kernel, lengthscale: float, law: Coordinate, x: Array) -
 
 
 def double_integral(
-    kernel: Kernel, lengthscale: float, first: Coordinate, second: Coordinate
+    kernel: Kernel, lengthscale: float, first: Marginal, second: Marginal
 ) -> float:
     """`int int kappa((x - y)/l) p(x) q(y) dx dy` of two laws p and q."""
     lengthscale = _as_lengthscale(lengthscale)
@@ -77,7 +77,7 @@ def double_integral(
     if kinds == {"normal"} and not (first.truncated or second.truncated):
         # x - y is a normal too, so this is its kernel mean at 0.
         spread = math.hypot(first.scale, second.scale)
-        difference = Coordinate.normal(first.loc - second.loc, spread)
+        difference = Marginal.normal(first.loc - second.loc, spread)
         return float(kernel_mean(kernel, lengthscale, difference, np.zeros(1))[0])
     if type(kernel) is RBF and kinds == {"uniform"} and first == second:
         w = (first.high - first.low) / lengthscale
@@ -119,7 +119,7 @@ def embed(kernel: Kernel, lengthscales: Any, factors: Factors, z: Array) -> tupl
 
 
 @register_kernel_mean(RBF, "normal")
-def _rbf_normal(kernel: RBF, lengthscale: float, law: Coordinate, x: Array) -> Array:
+def _rbf_normal(kernel: RBF, lengthscale: float, law: Marginal, x: Array) -> Array:
     """The product of two normals is one: its largest exponential times its `gap`.
 
     The exponents are taken at the point of the support where the product is largest, so each is
@@ -137,7 +137,7 @@ def _rbf_normal(kernel: RBF, lengthscale: float, law: Coordinate, x: Array) -> A
 
 
 @register_kernel_mean(RBF, "uniform")
-def _rbf_uniform(kernel: RBF, lengthscale: float, law: Coordinate, x: Array) -> Array:
+def _rbf_uniform(kernel: RBF, lengthscale: float, law: Marginal, x: Array) -> Array:
     a, b = (law.low - x) / lengthscale, (law.high - x) / lengthscale
     fall = np.clip(0.0, a, b) ** 2 / 2
     wide = (law.high - law.low) / lengthscale
@@ -145,7 +145,7 @@ def _rbf_uniform(kernel: RBF, lengthscale: float, law: Coordinate, x: Array) -> 
 
 
 @register_kernel_mean(Matern, "normal")
-def _matern_normal(kernel: Matern, lengthscale: float, law: Coordinate, x: Array) -> Array:
+def _matern_normal(kernel: Matern, lengthscale: float, law: Marginal, x: Array) -> Array:
     low, high = law.sides
     v = (x - law.loc) / law.scale
     rate = kernel.rate * law.scale / lengthscale
@@ -185,7 +185,7 @@ def _matern_left(
 
 
 @register_kernel_mean(Matern, "uniform")
-def _matern_uniform(kernel: Matern, lengthscale: float, law: Coordinate, x: Array) -> Array:
+def _matern_uniform(kernel: Matern, lengthscale: float, law: Marginal, x: Array) -> Array:
     unit, width = kernel.rate / lengthscale, law.high - law.low
     below, above = unit * np.maximum(law.low - x, 0.0), unit * np.maximum(x - law.high, 0.0)
     inside = (x > law.low) & (x < law.high)
@@ -207,7 +207,7 @@ def _matern_area(kernel: Matern, s: Any, w: Any) -> Array:
     return np.exp(-s) * (-here * np.expm1(-w) - rise * np.exp(-w))
 
 
-def _mean_by_quadrature(kernel: Kernel, lengthscale: float, law: Coordinate, x: Array) -> Array:
+def _mean_by_quadrature(kernel: Kernel, lengthscale: float, law: Marginal, x: Array) -> Array:
     """Gauss-Legendre over panels that resolve the density and, around each x, the kernel."""
     edges = _law_panels(law)
     low, high = edges[0], edges[-1]
@@ -237,7 +237,7 @@ def _mean_by_quadrature(kernel: Kernel, lengthscale: float, law: Coordinate, x: 
 
 
 def _double_by_quadrature(
-    kernel: Kernel, lengthscale: float, first: Coordinate, second: Coordinate
+    kernel: Kernel, lengthscale: float, first: Marginal, second: Marginal
 ) -> float:
     """The kernel mean of one law integrated against the density of the other."""
     closed = [(type(kernel), law.kind) in CLOSED_FORMS for law in (first, second)]
@@ -260,7 +260,7 @@ def _double_by_quadrature(
 
 
 @lru_cache(maxsize=512)
-def _law_panels(law: Coordinate) -> Array:
+def _law_panels(law: Marginal) -> Array:
     """Edges of panels on which Gauss-Legendre resolves the density of `law`, mass checked."""
     tails = 2.0 ** -np.array([40, 32, 24, 16, 8, 4, 2])
     quantiles = law.icdf(np.concatenate([tails, [0.5], 1 - tails[::-1]]))
@@ -364,7 +364,7 @@ def _as_lengthscale(value: Any) -> float:
     return lengthscale
 
 
-def _unresolved(law: Coordinate, why: str) -> InputError:
+def _unresolved(law: Marginal, why: str) -> InputError:
     return InputError(
         f"the law {law} has no kernel mean, because {why}; use a method that needs only scores: "
         "sq.ControlFunctional, sq.BSN or sq.Polynomial."

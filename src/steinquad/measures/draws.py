@@ -8,8 +8,8 @@ import numpy as np
 
 from steinquad._types import Array, as_points
 from steinquad.errors import InputError
-from steinquad.measures._checks import as_draw_request, as_names
 from steinquad.measures.base import Measure
+from steinquad.measures.checks import as_draw_request, as_names
 from steinquad.support import Support
 
 __all__ = ["Draws"]

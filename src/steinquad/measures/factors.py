@@ -20,7 +20,7 @@ from steinquad.measures.product import Product
 from steinquad.measures.truncated import Truncated
 from steinquad.support import Support
 
-__all__ = ["Coordinate", "Factors", "Functions", "factors", "gap"]
+__all__ = ["Factors", "Functions", "Marginal", "factors", "gap"]
 
 # Products of mixtures multiply out; beyond this many components the law counts as not factorized.
 MOST_COMPONENTS = 1_000
@@ -65,7 +65,7 @@ class Functions(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Coordinate:
+class Marginal:
     """The law of one coordinate.
 
     `loc` and `scale` are those of the parent normal for a (truncated) "normal", mean and standard
@@ -82,18 +82,18 @@ class Coordinate:
     @classmethod
     def normal(
         cls, loc: float, scale: float, low: float = -math.inf, high: float = math.inf
-    ) -> "Coordinate":
+    ) -> "Marginal":
         """A normal, given that it lies between `low` and `high`."""
         return cls("normal", float(loc), float(scale), float(low), float(high))
 
     @classmethod
-    def uniform(cls, low: float, high: float) -> "Coordinate":
+    def uniform(cls, low: float, high: float) -> "Marginal":
         """The uniform between `low` and `high`."""
         low, high = float(low), float(high)
         return cls("uniform", (low + high) / 2, (high - low) / math.sqrt(12), low, high)
 
     @classmethod
-    def other(cls, functions: Functions, low: float, high: float) -> "Coordinate":
+    def other(cls, functions: Functions, low: float, high: float) -> "Marginal":
         """A law known by its functions only."""
         below, middle, above = functions.icdf(np.array([0.16, 0.5, 0.84]))
         return cls(
@@ -163,17 +163,17 @@ class Coordinate:
         inner = np.clip(value, self.low, self.high)
         return np.where(p <= 0, self.low, np.where(p >= 1, self.high, inner))
 
-    def truncate(self, low: float, high: float) -> tuple["Coordinate", float]:
+    def truncate(self, low: float, high: float) -> tuple["Marginal", float]:
         """This law given that it lies between `low` and `high`, and the log of that mass."""
         low, high = max(low, self.low), min(high, self.high)
         if not low < high:
             return self, -math.inf
         if self.kind == "normal":
-            new = Coordinate.normal(self.loc, self.scale, low, high)
+            new = Marginal.normal(self.loc, self.scale, low, high)
             shift = (new.mode - self.mode) * (new.mode + self.mode) / 2
             return new, math.log(new.mass / self.mass) - shift
         if self.kind == "uniform":
-            return Coordinate.uniform(low, high), math.log((high - low) / (self.high - self.low))
+            return Marginal.uniform(low, high), math.log((high - low) / (self.high - self.low))
         below, top = (float(side) for side in self.cdf(np.array([low, high])))
         mass = top - below
         if not mass > 0:
@@ -184,7 +184,7 @@ class Coordinate:
             lambda x: np.clip((self.cdf(x) - below) / mass, 0.0, 1.0),
             lambda p: self.icdf(np.clip(below + p * mass, 0.0, 1.0)),
         )
-        return Coordinate.other(functions, low, high), math.log(mass)
+        return Marginal.other(functions, low, high), math.log(mass)
 
     def _normal_cdf(self, z: Array) -> Array:
         a, b = self.sides
@@ -226,7 +226,7 @@ class Factors:
 
     affine: Affine  # z = L^-1 (x - mu), the coordinates in which the law factorizes
     weights: Array  # (c,), sum 1
-    components: tuple[tuple[Coordinate, ...], ...]  # c times d, laws of z
+    components: tuple[tuple[Marginal, ...], ...]  # c times d, laws of z
 
     @property
     def dim(self) -> int:
@@ -254,7 +254,7 @@ class Gaussian(NamedTuple):
     covariance: Array
 
 
-Component = tuple[Coordinate, ...] | Gaussian
+Component = tuple[Marginal, ...] | Gaussian
 Mixture = list[tuple[float, Component]]  # with the weights
 
 
@@ -346,7 +346,7 @@ def _assembled(found: Mixture) -> Factors | None:
     inverse = scipy.linalg.solve_triangular(matrix, np.eye(len(shared)), lower=True)
     shift = (weights / weights.sum()) @ np.array([g.mean for g in gaussians])
     centers = [inverse @ (g.mean - shift) for g in gaussians]
-    laws = tuple(tuple(Coordinate.normal(m, 1.0) for m in center) for center in centers)
+    laws = tuple(tuple(Marginal.normal(m, 1.0) for m in center) for center in centers)
     return Factors(Affine(shift, matrix, inverse), weights / weights.sum(), laws)
 
 
@@ -357,7 +357,7 @@ def _as_product(part: Component) -> Component:
     if np.any(part.covariance != np.diag(diagonal)):
         return part
     return tuple(
-        Coordinate.normal(m, math.sqrt(v)) for m, v in zip(part.mean, diagonal, strict=True)
+        Marginal.normal(m, math.sqrt(v)) for m, v in zip(part.mean, diagonal, strict=True)
     )
 
 
@@ -369,7 +369,7 @@ def _as_gaussian(part: Component) -> Gaussian | None:
     return Gaussian(np.array([c.loc for c in part]), np.diag([c.scale**2 for c in part]))
 
 
-def _scalar(measure: Measure) -> Coordinate:
+def _scalar(measure: Measure) -> Marginal:
     """Any scalar measure with a cdf and a density."""
     name = type(getattr(measure, "dist", measure)).__name__
     generic = getattr(getattr(measure, "dist", None), "dist", None)
@@ -386,7 +386,7 @@ def _scalar(measure: Measure) -> Coordinate:
         partial(column, measure.cdf),
         partial(column, icdf),
     )
-    return Coordinate.other(functions, measure.support.low[0], measure.support.high[0])
+    return Marginal.other(functions, measure.support.low[0], measure.support.high[0])
 
 
 def _from_scipy(measure: Any) -> Mixture:
@@ -408,14 +408,14 @@ def _from_scipy(measure: Any) -> Mixture:
     if generic is not None and type(generic) is type(getattr(scipy.stats, name, None)):
         _, loc, scale = generic._parse_args(*dist.args, **dist.kwds)
         if name in ("norm", "truncnorm", "halfnorm"):
-            law = Coordinate.normal(loc, scale, low, high)
+            law = Marginal.normal(loc, scale, low, high)
         elif name == "uniform":
-            law = Coordinate.uniform(low, high)
+            law = Marginal.uniform(low, high)
     elif type(dist).__module__.startswith("scipy.stats."):
         if type(dist).__name__ in ("Normal", "StandardNormal"):
-            law = Coordinate.normal(dist.mu, dist.sigma)
+            law = Marginal.normal(dist.mu, dist.sigma)
         elif type(dist).__name__ == "Uniform":
-            law = Coordinate.uniform(low, high)
+            law = Marginal.uniform(low, high)
     return [(1.0, (law or _scalar(measure),))]
 
 
@@ -455,7 +455,7 @@ def _from_numpyro(measure: Any) -> Mixture | None:
     return in_numpyro_rules(components)(measure.dist, (), ())
 
 
-def _multiplied(each: Sequence[list[tuple[float, Coordinate]]], dim: int) -> Mixture | None:
+def _multiplied(each: Sequence[list[tuple[float, Marginal]]], dim: int) -> Mixture | None:
     """All combinations of the coordinates' components."""
     if len(each) < dim or math.prod(map(len, each)) > MOST_COMPONENTS:
         return None
@@ -482,7 +482,7 @@ def _numpyro_parts(dist: Any, shape: tuple[int, ...], index: tuple[int, ...]) ->
 
 def _numpyro_laws(
     dist: Any, shape: tuple[int, ...], index: tuple[int, ...]
-) -> list[tuple[float, Coordinate]] | None:
+) -> list[tuple[float, Marginal]] | None:
     """The mixture that the entry `index` of a batch of scalar distributions is."""
     import numpyro.distributions as nd
 
@@ -491,7 +491,7 @@ def _numpyro_laws(
     dist = unwrap(dist)
     parts = _numpyro_parts(dist, shape, index)
     if parts is not None:
-        found: list[tuple[float, Coordinate]] = []
+        found: list[tuple[float, Marginal]] = []
         for weight, *part in parts:
             inner = _numpyro_laws(*part)
             if inner is None:
@@ -510,20 +510,20 @@ def _numpyro_laws(
         nd.TwoSidedTruncatedDistribution: ("low", "high"),
     }
     if kind is nd.Normal:
-        law = Coordinate.normal(at(dist.loc), at(dist.scale))
+        law = Marginal.normal(at(dist.loc), at(dist.scale))
     elif kind is nd.HalfNormal:
-        law = Coordinate.normal(0.0, at(dist.scale), 0.0)
+        law = Marginal.normal(0.0, at(dist.scale), 0.0)
     elif kind is nd.Uniform:
-        law = Coordinate.uniform(at(dist.low), at(dist.high))
+        law = Marginal.uniform(at(dist.low), at(dist.high))
     elif kind in cuts and type(dist.base_dist) is nd.Normal:
         sides = {side: at(getattr(dist, side)) for side in cuts[kind]}
-        law = Coordinate.normal(at(dist.base_dist.loc), at(dist.base_dist.scale), **sides)
+        law = Marginal.normal(at(dist.base_dist.loc), at(dist.base_dist.scale), **sides)
     else:
         law = _numpyro_other(dist, shape, index)
     return None if law is None else [(1.0, law)]
 
 
-def _numpyro_other(dist: Any, shape: tuple[int, ...], index: tuple[int, ...]) -> Coordinate | None:
+def _numpyro_other(dist: Any, shape: tuple[int, ...], index: tuple[int, ...]) -> Marginal | None:
     """A scalar distribution known by numpyro's functions, None without a cdf."""
     from steinquad.measures._numpyro_support import support_of
     from steinquad.measures.numpyro import _cancels, _implemented, in_numpyro_rules
@@ -555,4 +555,4 @@ def _numpyro_other(dist: Any, shape: tuple[int, ...], index: tuple[int, ...]) ->
     icdf = partial(entry, dist.icdf) if _implemented(dist.icdf, point) else inverse
     name = type(dist).__name__
     functions = Functions(name, lambda x: np.exp(entry(dist.log_prob, x)), cdf, icdf)
-    return Coordinate.other(functions, low, high)
+    return Marginal.other(functions, low, high)

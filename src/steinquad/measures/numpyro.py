@@ -12,11 +12,11 @@ import numpyro.distributions as nd
 from steinquad._float64 import float64
 from steinquad._types import Array, as_points
 from steinquad.errors import InputError
-from steinquad.measures._checks import as_draw_request, as_names, as_probabilities
 from steinquad.measures._invert import invert_cdf
 from steinquad.measures._numpyro_support import support_of, unwrap
 from steinquad.measures._rebuild import in_float64, is_stock
 from steinquad.measures.base import Measure
+from steinquad.measures.checks import as_draw_request, as_names, as_probabilities
 
 __all__ = ["NumpyroMeasure"]
 

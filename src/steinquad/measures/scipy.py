@@ -10,9 +10,9 @@ import scipy.stats
 
 from steinquad._types import Array, as_points
 from steinquad.errors import InputError
-from steinquad.measures._checks import as_draw_request, as_names, as_probabilities
 from steinquad.measures._scipy_scores import STANDARD_SCORES, numerical_score
 from steinquad.measures.base import Measure
+from steinquad.measures.checks import as_draw_request, as_names, as_probabilities
 from steinquad.support import Support
 
 __all__ = ["ScipyMeasure", "ScipyMultivariateNormal", "from_scipy"]

@@ -7,9 +7,9 @@ import numpy as np
 
 from steinquad._types import Array, as_points
 from steinquad.errors import InputError
-from steinquad.measures._checks import as_draw_request, as_probabilities
 from steinquad.measures._invert import invert_cdf
 from steinquad.measures.base import Measure
+from steinquad.measures.checks import as_draw_request, as_probabilities
 from steinquad.measures.convert import as_measure
 from steinquad.support import Support
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from steinquad.networks.activations import ACTIVATIONS
 from steinquad.stein.divergence import divergence
-from steinquad.stein.inputs import Frame, SteinInputs
+from steinquad.stein.inputs import NetworkFrame, SteinInputs
 
 __all__ = ["MLP", "hidden"]
 
@@ -51,7 +51,7 @@ class MLP(eqx.Module):
         values, _ = self.hidden(z)
         return self.weights[-1] @ values[-1] + self.biases[-1]
 
-    def image(self, inputs: SteinInputs, frame: Frame) -> jax.Array:
+    def image(self, inputs: SteinInputs, frame: NetworkFrame) -> jax.Array:
         """S_m[u] at one point, (k,)."""
         values, slopes = self.hidden(inputs.z)
         u = self.weights[-1] @ values[-1] + self.biases[-1]

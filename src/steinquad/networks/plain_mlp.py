@@ -5,7 +5,7 @@ import jax
 import jax.numpy as jnp
 
 from steinquad.networks.mlp import MLP, hidden
-from steinquad.stein.inputs import Frame, SteinInputs
+from steinquad.stein.inputs import NetworkFrame, SteinInputs
 
 __all__ = ["PlainMLP"]
 
@@ -27,7 +27,7 @@ class PlainMLP(eqx.Module):
         """Number of activation layers."""
         return len(self.biases)
 
-    def image(self, inputs: SteinInputs, frame: Frame) -> jax.Array:
+    def image(self, inputs: SteinInputs, frame: NetworkFrame) -> jax.Array:
         """The network at one point, without its last bias, (k,)."""
         del frame
         values, _ = hidden(self.weights[:-1], self.biases, self.activation, inputs.z)

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from steinquad.networks.activations import ACTIVATIONS
-from steinquad.stein.inputs import Frame, SteinInputs, multipliers
+from steinquad.stein.inputs import NetworkFrame, SteinInputs, multipliers
 
 __all__ = ["SeparateMLP", "first_width"]
 
@@ -40,7 +40,7 @@ class SeparateMLP(eqx.Module):
         """Coordinate of each unit: all in turn, so that networks of one shape share programs."""
         return np.resize(np.arange(self.weights[2].shape[1]), self.weights[0].shape[0])
 
-    def image(self, inputs: SteinInputs, frame: Frame) -> jax.Array:
+    def image(self, inputs: SteinInputs, frame: NetworkFrame) -> jax.Array:
         """S_m[u] at one point, (k,); the frame must be diagonal."""
         act = ACTIVATIONS[self.activation]
         (w1, w2, w3), (b1, b2, b3) = self.weights, self.biases

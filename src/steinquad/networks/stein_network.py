@@ -6,7 +6,7 @@ import jax
 from steinquad.networks.mlp import MLP
 from steinquad.networks.plain_mlp import PlainMLP
 from steinquad.networks.separate_mlp import SeparateMLP
-from steinquad.stein.inputs import Frame, SteinInputs
+from steinquad.stein.inputs import NetworkFrame, SteinInputs
 
 __all__ = ["SteinNetwork", "evaluate"]
 
@@ -17,11 +17,11 @@ class SteinNetwork(eqx.Module):
     theta0: jax.Array  # (k,)
     field: MLP | SeparateMLP | PlainMLP
 
-    def __call__(self, inputs: SteinInputs, frame: Frame) -> jax.Array:
+    def __call__(self, inputs: SteinInputs, frame: NetworkFrame) -> jax.Array:
         """g at one point, (k,)."""
         return self.theta0 + self.field.image(inputs, frame)
 
 
-def evaluate(network: SteinNetwork, inputs: SteinInputs, frame: Frame) -> jax.Array:
+def evaluate(network: SteinNetwork, inputs: SteinInputs, frame: NetworkFrame) -> jax.Array:
     """g at a batch of points, (n, k)."""
     return jax.vmap(network, in_axes=(0, None))(inputs, frame)

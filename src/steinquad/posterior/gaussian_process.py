@@ -21,13 +21,13 @@ import scipy.linalg
 import scipy.optimize
 
 from steinquad._types import Array, Progress
-from steinquad.posterior.gram import Gram, Points, cross_gram, own_gram, pull_back, variances
+from steinquad.posterior.gram import Gram, KernelPoints, cross_gram, own_gram, pull_back, variances
 
 __all__ = [
     "Criterion",
+    "GaussianProcess",
     "Hyperparameters",
     "Optimum",
-    "Posterior",
     "ProcessData",
     "left_out_loss",
     "memory_obstacle",
@@ -81,7 +81,7 @@ class ProcessData:
     """
 
     gram: Gram
-    points: Points
+    points: KernelPoints
     y: Array
     basis: Array
     dim: int
@@ -211,7 +211,7 @@ def _backward(factor: Array, right: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class Posterior:
+class GaussianProcess:
     """The process given all data; every field in standardized units.
 
     Attributes:
@@ -237,7 +237,7 @@ class Posterior:
     log_likelihood: float
 
     @classmethod
-    def of(cls, data: ProcessData, hyper: Hyperparameters) -> "Posterior":
+    def of(cls, data: ProcessData, hyper: Hyperparameters) -> "GaussianProcess":
         """Condition on the data; amplitudes that are neither fixed nor explicit are found."""
         factor, jitter = _factorize(data, hyper)
         n, (q, k) = data.n, (data.basis.shape[1], data.y.shape[1])
@@ -275,7 +275,7 @@ class Posterior:
         added = _diagonal(self.data, self.hyper) + self.jitter
         return self.data.y - added[:, None] * self.alpha
 
-    def light(self) -> "Posterior":
+    def light(self) -> "GaussianProcess":
         """The same without its factor, which is found again when it is needed."""
         return replace(self, factor=np.empty((0, 0)))
 
@@ -292,7 +292,7 @@ class Posterior:
         return mean, variances[0] * self.hyper.amplitude**2
 
     def predict(
-        self, points: Points, basis: Array, return_std: bool
+        self, points: KernelPoints, basis: Array, return_std: bool
     ) -> tuple[Array, Array | None]:
         """Mean and standard deviation of `H b + a g` at new points, both (m, k)."""
         if return_std and self.factor.size == 0:
@@ -335,7 +335,7 @@ class Posterior:
             diagonal[i] = column[i:] @ column[i:]
         return self.alpha / (diagonal - np.sum(self._projected**2, axis=0))[:, None]
 
-    def calibrated(self, left_out: Array) -> "Posterior":
+    def calibrated(self, left_out: Array) -> "GaussianProcess":
         """With amplitudes for which leave-one-out residuals are no larger than they are said to.
 
         The variance of residual i is `a^2 / Q_ii`: their sum is made to be at least that of the
@@ -366,7 +366,7 @@ class Posterior:
 
 def negative_log_likelihood(data: ProcessData, vector: Array) -> tuple[float, Array]:
     """The restricted one, summed over outputs, and its gradient in the vector of `pack`."""
-    at = Posterior.of(data, data.unpack(vector))
+    at = GaussianProcess.of(data, data.unpack(vector))
     # dL/dM = (k Q - sum_j alpha_j alpha_j^T / a_j^2) / 2; where a_j is maximized over, its own
     # derivative is zero.
     scaled = at.alpha / at.hyper.amplitude
@@ -382,7 +382,7 @@ def negative_log_likelihood(data: ProcessData, vector: Array) -> tuple[float, Ar
 
 def left_out_loss(data: ProcessData, vector: Array) -> tuple[float, Array]:
     """`n/2 log(mean square)` of the leave-one-out residuals, summed over outputs; gradient."""
-    at = Posterior.of(data, data.unpack(vector))
+    at = GaussianProcess.of(data, data.unpack(vector))
     inverse = at.inverse()
     diagonal = np.diag(inverse)[:, None]
     residuals = at.alpha / diagonal
@@ -396,7 +396,7 @@ def left_out_loss(data: ProcessData, vector: Array) -> tuple[float, Array]:
     return 0.5 * data.n * float(np.sum(np.log(square))), _pulled(at, cotangent)
 
 
-def _pulled(at: Posterior, cotangent: Array) -> Array:
+def _pulled(at: GaussianProcess, cotangent: Array) -> Array:
     """A gradient with respect to M as one in the free lengthscales and the nugget."""
     data, parts = at.data, [np.zeros(0)]
     if data.log_lengthscales is None:

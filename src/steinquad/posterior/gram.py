@@ -15,24 +15,26 @@ import numpy as np
 
 from steinquad._types import Array
 
-__all__ = ["Gram", "Points", "cross_gram", "own_gram", "pull_back", "variances"]
+__all__ = ["Gram", "KernelPoints", "cross_gram", "own_gram", "pull_back", "variances"]
 
 TILE_CPU, TILE_ACCELERATOR = 256, 2048  # points
 
-Points: TypeAlias = Any  # a pytree of arrays (n, ...)
+KernelPoints: TypeAlias = Any  # a pytree of arrays (n, ...)
 
 
 class Gram(Protocol):
     """A covariance function of unit amplitude, in JAX; hashable, so that it is compiled once."""
 
-    def __call__(self, log_lengthscales: jax.Array, rows: Points, columns: Points) -> jax.Array:
+    def __call__(
+        self, log_lengthscales: jax.Array, rows: KernelPoints, columns: KernelPoints
+    ) -> jax.Array:
         """Covariances (n, m) between n rows and m columns."""
         ...
 
     def __hash__(self) -> int: ...
 
 
-def own_gram(gram: Gram, logs: Array, points: Points) -> Array:
+def own_gram(gram: Gram, logs: Array, points: KernelPoints) -> Array:
     """Covariances of all points with each other, (n, n), in Fortran order."""
     n, tiles = _tiles(points)
     matrix = np.empty((n, n), order="F")
@@ -44,7 +46,7 @@ def own_gram(gram: Gram, logs: Array, points: Points) -> Array:
     return matrix
 
 
-def cross_gram(gram: Gram, logs: Array, rows: Points, columns: Points) -> Array:
+def cross_gram(gram: Gram, logs: Array, rows: KernelPoints, columns: KernelPoints) -> Array:
     """Covariances between two sets of points, (n, m)."""
     (n, tiles), (m, others) = _tiles(rows), _tiles(columns)
     matrix = np.empty((n, m))
@@ -55,7 +57,7 @@ def cross_gram(gram: Gram, logs: Array, rows: Points, columns: Points) -> Array:
     return matrix
 
 
-def pull_back(gram: Gram, logs: Array, points: Points, cotangent: Array) -> Array:
+def pull_back(gram: Gram, logs: Array, points: KernelPoints, cotangent: Array) -> Array:
     """Derivative of `sum(cotangent * own_gram)` by the lengthscales; cotangent is symmetric."""
     _, tiles = _tiles(points)
     total = np.zeros(len(logs))
@@ -67,7 +69,7 @@ def pull_back(gram: Gram, logs: Array, points: Points, cotangent: Array) -> Arra
     return total
 
 
-def variances(gram: Gram, logs: Array, points: Points) -> Array:
+def variances(gram: Gram, logs: Array, points: KernelPoints) -> Array:
     """Covariance of every point with itself, (n,)."""
     _, tiles = _tiles(points)
     return np.concatenate(
@@ -79,7 +81,7 @@ def _tile() -> int:
     return TILE_CPU if jax.default_backend() == "cpu" else TILE_ACCELERATOR
 
 
-def _tiles(points: Points) -> tuple[int, list[tuple[slice, Points]]]:
+def _tiles(points: KernelPoints) -> tuple[int, list[tuple[slice, KernelPoints]]]:
     """How many points, and their tiles with the rows that each is about."""
     n, size = len(jax.tree.leaves(points)[0]), _tile()
     return n, [(rows, _padded(points, rows, size)) for rows in _slices(n, size)]
@@ -93,7 +95,7 @@ def _length(rows: slice) -> int:
     return rows.stop - rows.start
 
 
-def _padded(points: Points, rows: slice, size: int) -> Points:
+def _padded(points: KernelPoints, rows: slice, size: int) -> KernelPoints:
     """These rows, filled up with copies of the last, which is a point like any other."""
 
     def pad(a: Array) -> Array:
@@ -104,18 +106,20 @@ def _padded(points: Points, rows: slice, size: int) -> Points:
 
 
 @partial(jax.jit, static_argnums=0)
-def _gram(gram: Gram, logs: Any, rows: Points, columns: Points) -> jax.Array:
+def _gram(gram: Gram, logs: Any, rows: KernelPoints, columns: KernelPoints) -> jax.Array:
     return gram(jnp.asarray(logs), rows, columns)
 
 
 @partial(jax.jit, static_argnums=0)
-def _pull_back(gram: Gram, logs: Any, rows: Points, columns: Points, cotangent: Any) -> jax.Array:
+def _pull_back(
+    gram: Gram, logs: Any, rows: KernelPoints, columns: KernelPoints, cotangent: Any
+) -> jax.Array:
     return jax.vjp(lambda own: gram(own, rows, columns), jnp.asarray(logs))[1](cotangent)[0]
 
 
 @partial(jax.jit, static_argnums=0)
-def _variances(gram: Gram, logs: Any, points: Points) -> jax.Array:
-    def one(point: Points) -> jax.Array:
+def _variances(gram: Gram, logs: Any, points: KernelPoints) -> jax.Array:
+    def one(point: KernelPoints) -> jax.Array:
         single = jax.tree.map(lambda a: a[None], point)
         return gram(jnp.asarray(logs), single, single)[0, 0]
 

@@ -23,14 +23,14 @@ from steinquad.training.krylov import Nystroem, lanczos_spectrum, quadratic_form
 from steinquad.training.model import Device, Model, model
 from steinquad.training.objective import TrainingSet, flatten, theta0_entries
 
-__all__ = ["Posterior", "laplace", "prior_precision"]
+__all__ = ["LaplacePosterior", "laplace", "prior_precision"]
 
 NYSTROEM_RANK = 500
 MOST_JACOBIAN = 2**27  # numbers, 1 GiB
 
 
 @dataclass(frozen=True)
-class Posterior:
+class LaplacePosterior:
     """Gaussian over the weights of a trained network.
 
     Attributes:
@@ -77,7 +77,9 @@ def output_noise(at: Model, vector: Array) -> tuple[Array, float]:
     return noise, float(np.sum(sums / noise**2))
 
 
-def laplace(network: SteinNetwork, data: TrainingSet, *, flat: bool, seed: int = 0) -> Posterior:
+def laplace(
+    network: SteinNetwork, data: TrainingSet, *, flat: bool, seed: int = 0
+) -> LaplacePosterior:
     """Posterior with prior and noise precision of highest evidence.
 
     Args:
@@ -106,7 +108,7 @@ def laplace(network: SteinNetwork, data: TrainingSet, *, flat: bool, seed: int =
     return _matrix_free(Device(network, data), fitted, seed)
 
 
-def _dense(at: Model, fitted: _Fitted) -> Posterior:
+def _dense(at: Model, fitted: _Fitted) -> LaplacePosterior:
     theta0, flat = fitted.theta0, fitted.flat
     matrix = np.asarray(at.gram(fitted.vector, fitted.noise)[0])
     if flat:  # eliminate theta0
@@ -122,10 +124,10 @@ def _dense(at: Model, fitted: _Fitted) -> Posterior:
     factor, jitter = cholesky(precision)
     unit = np.eye(len(theta0))[:, theta0]
     half = scipy.linalg.solve_triangular(factor, unit, lower=True)
-    return Posterior(half.T @ half, precisions, fitted.noise, 0.0, matrix, factor, jitter)
+    return LaplacePosterior(half.T @ half, precisions, fitted.noise, 0.0, matrix, factor, jitter)
 
 
-def _by_residuals(at: Model, fitted: _Fitted) -> Posterior:
+def _by_residuals(at: Model, fitted: _Fitted) -> LaplacePosterior:
     """The same from `K = J_w J_w^T`: theta0 by least squares with errors I / beta + K / alpha."""
     theta0, flat, noise = fitted.theta0, fitted.flat, fitted.noise
     jacobian = at.jacobian(fitted.vector)
@@ -148,10 +150,10 @@ def _by_residuals(at: Model, fitted: _Fitted) -> Posterior:
     factor, jitter = cholesky((beta / alpha) * kernel + np.eye(len(kernel)))
     half = scipy.linalg.solve_triangular(factor, design, lower=True)
     precision = beta * half.T @ half + np.diag(prior_precision(theta0, alpha, flat)[theta0])
-    return Posterior(np.linalg.inv(precision), precisions, noise, 0.0, None, None, jitter)
+    return LaplacePosterior(np.linalg.inv(precision), precisions, noise, 0.0, None, None, jitter)
 
 
-def _matrix_free(at: Device, fitted: _Fitted, seed: int) -> Posterior:
+def _matrix_free(at: Device, fitted: _Fitted, seed: int) -> LaplacePosterior:
     """Eliminate theta0, whose block of G is diagonal, and bound what the weights add to it.
 
     With `a = diag(beta G_00 + alpha0)` and `C = beta G_w0`, the covariance of theta0 is
@@ -200,4 +202,4 @@ def _matrix_free(at: Device, fitted: _Fitted, seed: int) -> Posterior:
     for i, j in itertools.combinations(range(k), 2):  # polarization
         plus, minus = form(b[:, i] + b[:, j]), form(b[:, i] - b[:, j])
         covariance[i, j] = covariance[j, i] = (sum(plus) - sum(minus)) / 8
-    return Posterior(covariance, precisions, fitted.noise, gap, None, None, 0.0)
+    return LaplacePosterior(covariance, precisions, fitted.noise, gap, None, None, 0.0)

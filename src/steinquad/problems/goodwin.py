@@ -15,7 +15,7 @@ from scipy.integrate import solve_ivp
 
 from steinquad._types import Array, as_points
 from steinquad.errors import InputError
-from steinquad.measures._checks import as_draw_request
+from steinquad.measures.checks import as_draw_request
 from steinquad.measures.density import LogDensity
 from steinquad.problems.problem import Problem
 

@@ -11,6 +11,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from steinquad._types import Array, Progress
+from steinquad.checking.standard_error import standard_error
 from steinquad.errors import InputError
 from steinquad.estimate import Estimate
 from steinquad.report.sensitivity import (
@@ -20,7 +21,6 @@ from steinquad.report.sensitivity import (
     no_sensitivity,
     sensitivity,
 )
-from steinquad.standard_error import standard_error
 from steinquad.studies.answer import Gathered, gather, independent
 from steinquad.studies.points import REPLICATES
 from steinquad.studies.study import Study

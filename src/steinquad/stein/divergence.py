@@ -15,13 +15,16 @@ from collections.abc import Sequence
 import jax
 import jax.numpy as jnp
 
-from steinquad.stein.inputs import Frame, SteinInputs, multipliers
+from steinquad.stein.inputs import NetworkFrame, SteinInputs, multipliers
 
 __all__ = ["divergence", "divergence_by_tangents", "divergence_by_trace"]
 
 
 def divergence_by_trace(
-    weights: Sequence[jax.Array], slopes: Sequence[jax.Array], inputs: SteinInputs, frame: Frame
+    weights: Sequence[jax.Array],
+    slopes: Sequence[jax.Array],
+    inputs: SteinInputs,
+    frame: NetworkFrame,
 ) -> jax.Array:
     """Divergence by the trace identity, for one or two activation layers, (k,)."""
     total = jnp.zeros(weights[-1].shape[0])
@@ -38,7 +41,10 @@ def divergence_by_trace(
 
 
 def divergence_by_tangents(
-    weights: Sequence[jax.Array], slopes: Sequence[jax.Array], inputs: SteinInputs, frame: Frame
+    weights: Sequence[jax.Array],
+    slopes: Sequence[jax.Array],
+    inputs: SteinInputs,
+    frame: NetworkFrame,
 ) -> jax.Array:
     """Divergence by one forward tangent a coordinate, for any depth, (k,)."""
     every = tuple(range(frame.inner.shape[0]))
@@ -46,14 +52,17 @@ def divergence_by_tangents(
 
 
 def divergence(
-    weights: Sequence[jax.Array], slopes: Sequence[jax.Array], inputs: SteinInputs, frame: Frame
+    weights: Sequence[jax.Array],
+    slopes: Sequence[jax.Array],
+    inputs: SteinInputs,
+    frame: NetworkFrame,
 ) -> jax.Array:
     """The cheaper of the two exact ways for this depth, (k,)."""
     by = divergence_by_trace if len(slopes) <= 2 else divergence_by_tangents
     return by(weights, slopes, inputs, frame)
 
 
-def _pooled(weights: Sequence[jax.Array], frame: Frame) -> jax.Array:
+def _pooled(weights: Sequence[jax.Array], frame: NetworkFrame) -> jax.Array:
     """`W1 L^-1 P L W3` with P the projection on the shared coordinates, (k, h, h)."""
     first, last = weights[0], weights[-1]
     if frame.varying:  # else P = I and L^-1 L = I
@@ -65,7 +74,7 @@ def _pooled(weights: Sequence[jax.Array], frame: Frame) -> jax.Array:
 def _diagonal(
     weights: Sequence[jax.Array],
     slopes: Sequence[jax.Array],
-    frame: Frame,
+    frame: NetworkFrame,
     coordinates: tuple[int, ...],
 ) -> jax.Array:
     """`d(L w)_i / d x_i` for the given coordinates by forward tangents, (k, len(coordinates))."""

@@ -21,7 +21,7 @@ from steinquad._types import Array
 from steinquad.measures.affine import Affine
 from steinquad.stein.multipliers import Multiplier, Points
 
-__all__ = ["Frame", "SteinInputs", "multipliers", "stein_inputs", "to_cube"]
+__all__ = ["NetworkFrame", "SteinInputs", "multipliers", "stein_inputs", "to_cube"]
 
 
 class SteinInputs(eqx.Module):
@@ -33,7 +33,7 @@ class SteinInputs(eqx.Module):
     factors: jax.Array  # (len(varying),) multipliers of the others
 
 
-class Frame(eqx.Module):
+class NetworkFrame(eqx.Module):
     """What all points share: the coordinates of the network and who has an own multiplier."""
 
     inner: jax.Array  # (d, d) L^-1
@@ -48,12 +48,12 @@ class Frame(eqx.Module):
 
 def stein_inputs(
     points: Points, multiplier: Multiplier, affine: Affine
-) -> tuple[SteinInputs, Frame]:
+) -> tuple[SteinInputs, NetworkFrame]:
     """Fold a fitted multiplier and a change of coordinates into a batch of inputs."""
     dim = points.x.shape[1]
     value, slope = multiplier(points)
     varying = tuple(range(dim)) if multiplier.varying is None else multiplier.varying
-    frame = Frame(jnp.asarray(affine.inverse), jnp.asarray(affine.matrix), varying)
+    frame = NetworkFrame(jnp.asarray(affine.inverse), jnp.asarray(affine.matrix), varying)
     inputs = SteinInputs(
         z=jnp.asarray(affine.points(points.x)),
         drift=jnp.asarray(affine.score(value * points.score + slope)),
@@ -63,7 +63,7 @@ def stein_inputs(
     return inputs, frame
 
 
-def multipliers(inputs: SteinInputs, frame: Frame) -> jax.Array:
+def multipliers(inputs: SteinInputs, frame: NetworkFrame) -> jax.Array:
     """m_i(x) of every coordinate at one point, (d,)."""
     if not frame.shared:
         return inputs.factors
@@ -74,8 +74,8 @@ def multipliers(inputs: SteinInputs, frame: Frame) -> jax.Array:
 
 
 def to_cube(
-    inputs: SteinInputs, frame: Frame, coordinates: np.ndarray
-) -> tuple[SteinInputs, Frame]:
+    inputs: SteinInputs, frame: NetworkFrame, coordinates: np.ndarray
+) -> tuple[SteinInputs, NetworkFrame]:
     """A batch with some coordinates bent into an interval; the frame must be diagonal.
 
     With p and P the density and distribution function of a standard normal,
@@ -102,7 +102,7 @@ def to_cube(
         scale=jnp.zeros(len(z)),
         factors=jnp.asarray(m),
     )
-    return seen, Frame(frame.inner, frame.outer, tuple(range(z.shape[1])))
+    return seen, NetworkFrame(frame.inner, frame.outer, tuple(range(z.shape[1])))
 
 
 class _Bent(NamedTuple):

@@ -9,14 +9,14 @@ from typing import Any
 
 from steinquad.errors import InputError
 
-__all__ = ["REQUIRED", "Table", "read"]
+__all__ = ["REQUIRED", "TomlTable", "read"]
 
 REQUIRED = object()
 LARGEST = sys.float_info.max
 KEY = re.compile(r"""\s*(?:"((?:[^"\\]|\\.)*)"|'([^']*)'|([A-Za-z0-9_-]+))\s*(\.|=|\]\]?|$)""")
 
 
-class Table:
+class TomlTable:
     """A table of the file; keys are taken out one by one, and what is left is refused.
 
     Attributes:
@@ -103,16 +103,16 @@ class Table:
             raise self.error(key, f"is {_show(value)}; give {what}")
         return value
 
-    def table(self, key: str, what: str, default: Any = REQUIRED) -> "Table":
+    def table(self, key: str, what: str, default: Any = REQUIRED) -> "TomlTable":
         """A table inside this one."""
-        return Table(self.take(key, dict, what, default), (*self.path, key), self._source)
+        return TomlTable(self.take(key, dict, what, default), (*self.path, key), self._source)
 
-    def tables(self, key: str, what: str) -> "list[Table]":
+    def tables(self, key: str, what: str) -> "list[TomlTable]":
         """An array of tables, possibly empty."""
         listed = self.take(key, list, what, [])
         if not all(isinstance(each, dict) for each in listed):
             raise self.error(key, f"is {_show(listed)}; give {what}")
-        return [Table(v, (*self.path, key, i), self._source) for i, v in enumerate(listed)]
+        return [TomlTable(v, (*self.path, key, i), self._source) for i, v in enumerate(listed)]
 
     def finish(self, known: Iterable[str]) -> None:
         """Refuse the first key that nobody took."""
@@ -120,7 +120,7 @@ class Table:
             raise self.error(key, f"is not a key; known are {', '.join(known)}")
 
 
-def read(path: Path) -> Table:
+def read(path: Path) -> TomlTable:
     """The top table of a file."""
     try:
         text = path.read_bytes().decode()
@@ -139,7 +139,7 @@ def read(path: Path) -> Table:
     except (RecursionError, ValueError) as error:  # the latter of integers with too many digits
         reason = "nested too deep" if isinstance(error, RecursionError) else "a number too long"
         raise InputError(f"{path}, line 1: not TOML that can be read ({reason}).") from None
-    return Table(values, (), _Source(path, text))
+    return TomlTable(values, (), _Source(path, text))
 
 
 class _Source:

@@ -17,15 +17,15 @@ from functools import lru_cache
 
 import numpy as np
 
-from steinquad._api import estimate
 from steinquad._types import Array
+from steinquad.api import estimate
 from steinquad.dataset import Dataset
-from steinquad.estimators.bayesian_quadrature import BayesianQuadrature
-from steinquad.estimators.choose import Choose
-from steinquad.estimators.monte_carlo import MonteCarlo
-from steinquad.estimators.polynomial import Polynomial
 from steinquad.measures.base import Measure
-from steinquad.studies.points import BLOCK, Points
+from steinquad.methods.bayesian_quadrature import BayesianQuadrature
+from steinquad.methods.choose import Choose
+from steinquad.methods.monte_carlo import MonteCarlo
+from steinquad.methods.polynomial import Polynomial
+from steinquad.studies.points import BLOCK, NumberedPoints
 from steinquad.studies.store import Choice, Store
 
 __all__ = ["SCOUTS", "Chosen", "chances", "choose", "folds_of", "hard_to_predict", "is_choice"]
@@ -93,7 +93,7 @@ def chances(hardness: Array) -> tuple[Array, Array]:
     return law, (1.0 + law * (odds.sum(axis=1, keepdims=True) - odds)) / count
 
 
-def choose(points: Points, block: int, hardness: Hardness | None) -> list[Choice]:
+def choose(points: NumberedPoints, block: int, hardness: Hardness | None) -> list[Choice]:
     """The pairs of a block, each point with its chance."""
     measure, dim = points.measure, points.measure.dim
     own = np.random.SeedSequence([points.seed, STREAM, block])
@@ -120,7 +120,7 @@ def choose(points: Points, block: int, hardness: Hardness | None) -> list[Choice
 class Chosen:
     """The points of an adaptive study by number, as far as they are chosen."""
 
-    def __init__(self, points: Points, store: Store) -> None:
+    def __init__(self, points: NumberedPoints, store: Store) -> None:
         self.points, self.store = points, store
         self._block = lru_cache(maxsize=8)(self._read)
 

@@ -5,14 +5,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from steinquad._api import estimate
 from steinquad._types import Array, Progress, no_progress
+from steinquad.api import estimate
 from steinquad.dataset import Dataset
 from steinquad.errors import InputError
 from steinquad.estimate import Estimate, Status
-from steinquad.estimators.base import Method
-from steinquad.estimators.choose import Choose
 from steinquad.measures.base import Measure
+from steinquad.methods.base import Method
+from steinquad.methods.choose import Choose
 from steinquad.studies.adaptive import SCOUTS, folds_of, is_choice
 from steinquad.studies.corrected import corrected
 from steinquad.studies.points import REPLICATES, replicate_order

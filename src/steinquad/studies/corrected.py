@@ -17,13 +17,13 @@ import numpy as np
 
 from steinquad._float64 import float64
 from steinquad._types import Progress
+from steinquad.checking.cross_fit import cross_fit, widened
 from steinquad.dataset import Dataset
 from steinquad.estimate import Estimate
-from steinquad.estimators.base import Method
-from steinquad.estimators.choose import Choose
-from steinquad.estimators.cross_fit import cross_fit, widened
-from steinquad.estimators.monte_carlo import MonteCarlo
 from steinquad.measures.base import Measure
+from steinquad.methods.base import Method
+from steinquad.methods.choose import Choose
+from steinquad.methods.monte_carlo import MonteCarlo
 
 __all__ = ["corrected"]
 

@@ -4,21 +4,21 @@ from pathlib import Path
 from typing import Any
 
 from steinquad.errors import InputError
-from steinquad.estimators.bayesian_quadrature import BayesianQuadrature
-from steinquad.estimators.bsn import BSN
-from steinquad.estimators.choose import Choose
-from steinquad.estimators.monte_carlo import MonteCarlo
-from steinquad.estimators.polynomial import Polynomial
-from steinquad.estimators.quasi_monte_carlo import QuasiMonteCarlo
 from steinquad.measures.base import Measure
 from steinquad.measures.product import Product
-from steinquad.studies._toml import Table, read
+from steinquad.methods.bayesian_quadrature import BayesianQuadrature
+from steinquad.methods.bsn import BSN
+from steinquad.methods.choose import Choose
+from steinquad.methods.monte_carlo import MonteCarlo
+from steinquad.methods.polynomial import Polynomial
+from steinquad.methods.quasi_monte_carlo import QuasiMonteCarlo
+from steinquad.studies._toml import TomlTable, read
 from steinquad.studies.budget import TARGETS
+from steinquad.studies.distributions import is_plain_normal, joint_law, law_of
 from steinquad.studies.integrand import FORMATS, STYLES, Command
-from steinquad.studies.laws import is_plain_normal, joint_law, law_of
 from steinquad.studies.points import KINDS
 from steinquad.studies.study import PLACES, Study
-from steinquad.summaries.wanted import Wanted
+from steinquad.summaries.requested import Wanted
 
 __all__ = ["METHODS", "load"]
 
@@ -73,7 +73,7 @@ def load(path: Path) -> Study:
         raise _placed(error, integrand, top) from None
 
 
-def _outputs(top: Table) -> Any:
+def _outputs(top: TomlTable) -> Any:
     """A list of names, or a table [outputs.NAME] each with what is asked of its distribution."""
     what = "a list of names such as ['power'], or a table [outputs.NAME] for each"
     if not isinstance(top.values.get("outputs"), dict):
@@ -99,7 +99,7 @@ def _outputs(top: Table) -> Any:
     return wanted
 
 
-def _integrand(table: Table) -> dict[str, Any]:
+def _integrand(table: TomlTable) -> dict[str, Any]:
     if table.has("function") == table.has("command"):
         raise table.error(None, "needs one of 'function' and 'command'; give either")
     settings: dict[str, Any] = {}
@@ -127,7 +127,7 @@ def _integrand(table: Table) -> dict[str, Any]:
     return settings
 
 
-def _inputs(table: Table, top: Table, directory: Path) -> tuple[Product, dict[str, str]]:
+def _inputs(table: TomlTable, top: TomlTable, directory: Path) -> tuple[Product, dict[str, str]]:
     """Their joint law, and the units of those that have one."""
     laws: dict[str, Measure] = {}
     units: dict[str, str] = {}
@@ -144,7 +144,9 @@ def _inputs(table: Table, top: Table, directory: Path) -> tuple[Product, dict[st
     return joint_law(laws, normals, top.tables("correlated", "tables [[correlated]]")), units
 
 
-def _units_of_outputs(top: Table, outputs: list[str], inputs: dict[str, str]) -> dict[str, str]:
+def _units_of_outputs(
+    top: TomlTable, outputs: list[str], inputs: dict[str, str]
+) -> dict[str, str]:
     table = top.table("units", "a table of outputs with their units", {})
     found = {name: table.text(name, "a text") for name in outputs if table.has(name)}
     table.finish(outputs)
@@ -154,7 +156,7 @@ def _units_of_outputs(top: Table, outputs: list[str], inputs: dict[str, str]) ->
     return found
 
 
-def _budget(table: Table) -> dict[str, Any]:
+def _budget(table: TomlTable) -> dict[str, Any]:
     runs, every = table.count("runs", 2, None), table.count("every", 2, None)
     until: dict[str, float] | None = None
     if table.has("until"):
@@ -171,7 +173,7 @@ def _budget(table: Table) -> dict[str, Any]:
     return {"runs": runs, "until": until, "every": every}
 
 
-def _placed(error: InputError, integrand: Table, top: Table) -> InputError:
+def _placed(error: InputError, integrand: TomlTable, top: TomlTable) -> InputError:
     """A complaint of `Study` with the line of the key that it begins with."""
     word, _, rest = str(error).rstrip(".").partition(" ")
     if word in ("integrand", *COMMON, "command"):

@@ -10,12 +10,20 @@ from typing import Protocol
 import numpy as np
 
 from steinquad._types import Array
-from steinquad.designs._laws import from_uniform
+from steinquad.designs.quantiles import from_uniform
 from steinquad.designs.sobol import Scrambled
 from steinquad.errors import InputError
 from steinquad.measures.base import Measure
 
-__all__ = ["BLOCK", "KINDS", "REPLICATES", "Numbered", "Points", "default_kind", "replicate_order"]
+__all__ = [
+    "BLOCK",
+    "KINDS",
+    "REPLICATES",
+    "Numbered",
+    "NumberedPoints",
+    "default_kind",
+    "replicate_order",
+]
 
 BLOCK = 256  # points that are drawn together
 REPLICATES = 16  # independent scramblings; point i belongs to number i % REPLICATES
@@ -27,7 +35,7 @@ class Numbered(Protocol):
     def __getitem__(self, number: int) -> tuple[float, ...]: ...
 
 
-class Points:
+class NumberedPoints:
     """Numbered points of a measure.
 
     Args:
@@ -38,7 +46,7 @@ class Points:
 
     >>> import scipy.stats
     >>> from steinquad.measures import as_measure
-    >>> points = Points(as_measure(scipy.stats.norm()), "iid", seed=0)
+    >>> points = NumberedPoints(as_measure(scipy.stats.norm()), "iid", seed=0)
     >>> points[1000] == points[1000]
     True
     """

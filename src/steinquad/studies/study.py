@@ -16,10 +16,10 @@ import numpy as np
 from steinquad._types import Progress, no_progress
 from steinquad.errors import InputError
 from steinquad.estimate import Estimate, Status
-from steinquad.estimators.base import Method
-from steinquad.estimators.choose import Choose
-from steinquad.estimators.quasi_monte_carlo import QuasiMonteCarlo
 from steinquad.measures import Measure, as_measure
+from steinquad.methods.base import Method
+from steinquad.methods.choose import Choose
+from steinquad.methods.quasi_monte_carlo import QuasiMonteCarlo
 from steinquad.studies.adaptive import SCOUTS, Chosen, is_choice
 from steinquad.studies.answer import Gathered, answer, gather, independent, sample_of
 from steinquad.studies.budget import Budget
@@ -27,12 +27,12 @@ from steinquad.studies.driver import Rules, evaluate_all
 from steinquad.studies.evaluation import Call
 from steinquad.studies.executors import Executor, Futures, Here
 from steinquad.studies.integrand import build_call, version_of
-from steinquad.studies.points import BLOCK, KINDS, Points, default_kind
+from steinquad.studies.points import BLOCK, KINDS, NumberedPoints, default_kind
 from steinquad.studies.pool import Pool
 from steinquad.studies.store import Counts, Store
 from steinquad.summaries.cross_fitted import distributions
+from steinquad.summaries.requested import Wanted
 from steinquad.summaries.statistic import Statistic
-from steinquad.summaries.wanted import Wanted
 
 __all__ = ["PLACES", "Snapshot", "Study"]
 
@@ -169,9 +169,9 @@ class Study:
         return tuple(Wanted.parse(name, given) for name, given in self.outputs.items())
 
     @cached_property
-    def numbered(self) -> Points:
+    def numbered(self) -> NumberedPoints:
         """Its points by number."""
-        return Points(self.measure, self.points, seed=int(self.seed))
+        return NumberedPoints(self.measure, self.points, seed=int(self.seed))
 
     @property
     def call(self) -> Call:

@@ -5,21 +5,21 @@ from typing import Any
 
 import numpy as np
 
-from steinquad._api import estimate as mean_of
 from steinquad._float64 import float64
 from steinquad._threads import few_threads
 from steinquad._types import Array, Progress, no_progress
+from steinquad.api import estimate as mean_of
+from steinquad.checking.cross_fit import parts
+from steinquad.checking.standard_error import MANY_GROUPS, autocorrelated
 from steinquad.dataset import Dataset
 from steinquad.errors import InputError
 from steinquad.estimate import Estimate
-from steinquad.estimators.base import Method
-from steinquad.estimators.choose import Choose
-from steinquad.estimators.cross_fit import parts
 from steinquad.measures import Measure, as_measure
-from steinquad.standard_error import MANY_GROUPS, autocorrelated
+from steinquad.methods.base import Method
+from steinquad.methods.choose import Choose
 from steinquad.summaries import corrected, simulated
+from steinquad.summaries.requested import QUANTILES, Wanted
 from steinquad.summaries.statistic import Statistic, better
-from steinquad.summaries.wanted import QUANTILES, Wanted
 
 __all__ = ["distribution", "distributions"]
 

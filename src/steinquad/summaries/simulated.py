@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import bdtr, betaincinv, ndtri, stdtrit
 
 from steinquad._types import Array
-from steinquad.standard_error import standard_error
+from steinquad.checking.standard_error import standard_error
 from steinquad.summaries.statistic import LEVEL, Statistic
 
 __all__ = ["chance", "quantile", "spread"]

@@ -27,10 +27,10 @@ from steinquad._types import Array, Progress, Watch, no_watch
 from steinquad.networks.stein_network import SteinNetwork
 from steinquad.training.curvature import curvature, trainable
 from steinquad.training.evidence import LOG_ALPHA, LOG_BETA
-from steinquad.training.judge import Judge
 from steinquad.training.objective import TrainingSet, flatten, theta0_entries, unflatten
 from steinquad.training.options import check_counts
 from steinquad.training.result import Stop, TrainingResult
+from steinquad.training.validation import Judge
 
 __all__ = ["GaussNewton"]
 

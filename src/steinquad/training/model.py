@@ -17,7 +17,7 @@ import numpy as np
 
 from steinquad._compile import compiled
 from steinquad._types import Array
-from steinquad.networks import host
+from steinquad.networks import numpy_backend
 from steinquad.networks.stein_network import SteinNetwork
 from steinquad.stein.inputs import SteinInputs
 from steinquad.training.objective import (
@@ -67,7 +67,7 @@ class Model(Protocol):
 def model(like: SteinNetwork, data: TrainingSet) -> Model:
     """The faster of the two for this network and this machine."""
     on_cpu = jax.default_backend() == "cpu"
-    return Host(like, data) if on_cpu and host.suits(like) else Device(like, data)
+    return Host(like, data) if on_cpu and numpy_backend.suits(like) else Device(like, data)
 
 
 class Host:
@@ -103,7 +103,7 @@ class Host:
         single = damping > SINGLE * self._trace and p > LARGE
         part = np.empty((p, p), np.float32 if single else np.float64)
         if self._rows is None:
-            most = max(int(KEPT / (8 * p * self.outputs)), host.PANEL)
+            most = max(int(KEPT / (8 * p * self.outputs)), numpy_backend.PANEL)
             self._rows = np.empty((min(len(self.y), most), self.outputs, p))
         total, gradient = np.zeros((p, p)), np.zeros(p)
         sums = np.zeros(self.outputs)
@@ -134,12 +134,12 @@ class Host:
     def jacobian(self, vector: Array) -> Array:
         """All rows at once."""
         rows = np.empty((len(self.y), self.outputs, len(vector)))
-        host.jacobian(unflatten(vector, self.like), self.inputs, self.data.frame, rows)
+        numpy_backend.jacobian(unflatten(vector, self.like), self.inputs, self.data.frame, rows)
         return (rows * self.root[:, :, None]).reshape(-1, len(vector))
 
     def _residuals(self, vector: Array) -> Array:
         network = unflatten(vector, self.like)
-        return self.root * (host.values(network, self.inputs, self.data.frame) - self.y)
+        return self.root * (numpy_backend.values(network, self.inputs, self.data.frame) - self.y)
 
     def _panels(self) -> list[slice]:
         assert self._rows is not None
@@ -152,7 +152,7 @@ class Host:
         inputs: SteinInputs = jax.tree.map(lambda a: a[panel], self.inputs)
         rows = self._rows[: len(inputs.z)]
         network = unflatten(vector, self.like)
-        g = host.jacobian(network, inputs, self.data.frame, rows)
+        g = numpy_backend.jacobian(network, inputs, self.data.frame, rows)
         scale = self.root[panel] / noise
         if np.any(scale != 1.0):
             rows *= scale[:, :, None]

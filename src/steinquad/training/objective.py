@@ -17,9 +17,9 @@ import numpy as np
 
 from steinquad._compile import compiled
 from steinquad._types import Array
-from steinquad.networks import host
+from steinquad.networks import numpy_backend
 from steinquad.networks.stein_network import SteinNetwork, evaluate
-from steinquad.stein.inputs import Frame, SteinInputs
+from steinquad.stein.inputs import NetworkFrame, SteinInputs
 
 __all__ = [
     "Block",
@@ -57,13 +57,13 @@ class TrainingSet(eqx.Module):
     """All points in equal blocks, with the frame they share."""
 
     blocks: Block
-    frame: Frame
+    frame: NetworkFrame
     n: int = eqx.field(static=True)  # points, with those that fill up `room`
     blocks_per_panel: int = eqx.field(static=True)
 
     @classmethod
     def build(
-        cls, inputs: SteinInputs, frame: Frame, y: Array, weights: Array, room: int = 0
+        cls, inputs: SteinInputs, frame: NetworkFrame, y: Array, weights: Array, room: int = 0
     ) -> "TrainingSet":
         """Cut a batch into equal blocks, the last ones padded with points of weight zero.
 
@@ -138,7 +138,7 @@ def theta0_entries(like: SteinNetwork) -> np.ndarray:
     return np.concatenate([leaf.ravel() for leaf in jax.tree.leaves(marked)])
 
 
-def residuals(network: SteinNetwork, block: Block, frame: Frame) -> jax.Array:
+def residuals(network: SteinNetwork, block: Block, frame: NetworkFrame) -> jax.Array:
     """`sqrt(w_i) (g(x_i) - y_i)`, (points, k)."""
     return jnp.sqrt(block.weights)[:, None] * (evaluate(network, block.inputs, frame) - block.y)
 
@@ -152,8 +152,8 @@ def compiled_values(vector: jax.Array | Array, like: SteinNetwork, data: Trainin
 
 def predict(network: SteinNetwork, data: TrainingSet) -> Array:
     """g at the points, (n, k)."""
-    if jax.default_backend() == "cpu" and host.suits(network):
-        return host.values(network, data.merged().inputs, data.frame)[: data.n]
+    if jax.default_backend() == "cpu" and numpy_backend.suits(network):
+        return numpy_backend.values(network, data.merged().inputs, data.frame)[: data.n]
     values = np.asarray(compiled_values(flatten(network), network, data))
     return values.reshape(-1, values.shape[-1])[: data.n]
 
@@ -190,7 +190,7 @@ def value_and_gradient(
 
 
 def _block_loss(
-    vector: Any, like: SteinNetwork, block: Block, frame: Frame, total: jax.Array
+    vector: Any, like: SteinNetwork, block: Block, frame: NetworkFrame, total: jax.Array
 ) -> jax.Array:
     return jnp.sum(residuals(unflatten(vector, like), block, frame) ** 2) / total
 

@@ -7,9 +7,9 @@ import numpy as np
 
 from steinquad._types import Array, Progress, Watch
 from steinquad.networks.stein_network import SteinNetwork
-from steinquad.training.judge import Judge
 from steinquad.training.objective import TrainingSet, flatten, theta0_entries, unflatten
 from steinquad.training.result import Stop, TrainingResult
+from steinquad.training.validation import Judge
 
 __all__ = ["Track"]
 

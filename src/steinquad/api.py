@@ -1,0 +1,267 @@
+"""The two entry points: `integrate` an integrand, or `estimate` from evaluations at hand."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from steinquad._float64 import float64
+from steinquad._threads import few_threads
+from steinquad._tolerance import joined, until
+from steinquad._types import Array, Progress, no_progress
+from steinquad.checking.cross_fit import checked, cross_fit, widened
+from steinquad.checking.plausibility import beside_average, well_informed
+from steinquad.dataset import Dataset, check_inside
+from steinquad.designs import IID, Design, Sample
+from steinquad.errors import InputError
+from steinquad.estimate import Estimate, Status
+from steinquad.measures import Draws, Measure, as_measure
+from steinquad.methods.base import Method
+from steinquad.methods.bsn import BSN
+from steinquad.methods.choose import Choose
+from steinquad.methods.monte_carlo import MonteCarlo
+from steinquad.methods.quasi_monte_carlo import QuasiMonteCarlo
+
+__all__ = ["estimate", "integrate"]
+
+
+@float64
+def integrate(
+    f: Callable[[Any], Any],
+    measure: Any,
+    *,
+    n: int | None = None,
+    method: Method | None = None,
+    design: Design | None = None,
+    folds: int = 0,
+    rtol: float | None = None,
+    max_n: int = 10_000,
+    seed: int = 0,
+    vectorized: bool = True,
+    progress: Progress | None = None,
+) -> Estimate:
+    """Expectation of `f` under `measure` from `n` evaluations, or as many as a tolerance takes.
+
+    Args:
+        f: the integrand, a NumPy batch (n, d) -> (n,), or (n, k) for k integrands at once.
+        measure: a numpyro distribution, a frozen scipy.stats one, or a measure of this library.
+        n: number of evaluations; for `Draws` the default is all of them. With `rtol` that of the
+            first round, 200 by default.
+        method: how to estimate; by default `Choose()`, which takes the best of all methods that
+            apply and says which.
+        design: where to evaluate f; by default where the method wants it, for most at independent
+            draws.
+        folds: cross-fit the estimate with so many folds and keep that second opinion in
+            `Estimate.check`; `Choose` does it unasked.
+        rtol: go on with more points until the std is at most this share of the mean; the std is
+            then a checked one, with two folds if `folds` is not given.
+        max_n: where to stop if it is not; says so in the status.
+        seed: of the draws and of the method; the same seed gives the same answer, and every method
+            sees the same draws.
+        vectorized: False if `f` takes one point (d,) at a time.
+        progress: called with (step, total, loss) during training.
+
+    >>> import numpyro.distributions as dist, steinquad as sq
+    >>> est = sq.integrate(lambda x: x[:, 0] ** 2, dist.Normal(0, 1), n=200)
+    >>> abs(est.mean - 1) < 1e-6
+    True
+    """
+    measure = as_measure(measure)
+    if n is None and isinstance(measure, Draws):
+        n = len(measure.x)
+    if rtol is not None:
+        _check_tolerance(rtol, max_n, measure)
+        n = _first_round(design or getattr(method, "design", None), max_n) if n is None else n
+    if n is None:
+        raise InputError(
+            "n is missing; say how many evaluations of f to make, e.g. n=1000, or pass rtol=."
+        )
+    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 2:
+        raise InputError(f"n is {n!r}; give an integer of at least 2.")
+    _check_seed(seed)
+    _check_folds(folds)
+    method = Choose() if method is None else _check_method(method)
+    method = _with_folds(method, int(folds))
+    if rtol is not None and n > max_n:
+        raise InputError(f"n is {n} but max_n is {max_n}; begin with fewer points or allow more.")
+    design = getattr(method, "design", IID()) if design is None else design
+    if not isinstance(design, Design):
+        raise InputError(f"design is {design!r}; pass a design such as sq.designs.Sobol().")
+    report = progress or no_progress
+
+    def fit(data: Dataset, start: Estimate | None) -> Estimate:
+        if rtol is None or getattr(method, "checks_itself", False):
+            return _estimate(data, measure, method, folds, seed, report, start)
+        est = _estimate(data, measure, method, folds or 2, seed, report, start)
+        return est if est.check is None else widened(est, est.check)
+
+    if rtol is None:
+        sample = design.draw(measure, int(n), seed=seed, progress=report)
+        values = _evaluate(f, sample.x, vectorized)
+        return _noted(fit(joined([sample], [values]), None), sample)
+    est, sample = until(
+        rtol,
+        evaluate=lambda x: _evaluate(f, x, vectorized),
+        fit=fit,
+        design=design,
+        measure=measure,
+        n=int(n),
+        max_n=int(max_n),
+        seed=seed,
+        progress=report,
+    )
+    return _noted(est, sample)
+
+
+@float64
+def estimate(
+    data: Dataset,
+    *,
+    measure: Any = None,
+    method: Method | None = None,
+    folds: int = 0,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Estimate:
+    """Expectation from points, values and scores that somebody already has.
+
+    Args:
+        data: the evaluations; without scores a measure is needed by every method but `MonteCarlo`.
+        measure: what the points were drawn from, when known: gives scores and support.
+        method: how to estimate; by default `Choose()`, which takes the best of all methods that
+            apply and says which.
+        folds: cross-fit the estimate with so many folds and keep that second opinion in
+            `Estimate.check`; `Choose` does it unasked.
+        seed: of the method.
+        progress: called with (step, total, loss) during training.
+    """
+    if not isinstance(data, Dataset):
+        raise InputError(f"data is {type(data).__name__}; pass sq.Dataset(x, fx, score).")
+    _check_seed(seed)
+    _check_folds(folds)
+    known = None if measure is None else as_measure(measure)
+    method = Choose() if method is None else _check_method(method)
+    method = _with_folds(method, int(folds))
+    return _estimate(data, known, method, folds, seed, progress or no_progress, None)
+
+
+def _estimate(
+    data: Dataset,
+    measure: Measure | None,
+    method: Method,
+    folds: int,
+    seed: int,
+    progress: Progress,
+    start: Estimate | None,
+) -> Estimate:
+    if measure is not None:
+        data = _complete(data, measure)
+    used = np.flatnonzero(data.effective_weights > 0)
+    if 2 <= len(used) < data.n:  # points without weight say nothing
+        data = data.take(used)
+    seed = int(seed)
+    with few_threads(data.n):
+        est = method.estimate(data, measure, seed=seed, progress=progress, start=start)
+        est = well_informed(beside_average(est, data), data)
+        average = isinstance(method, MonteCarlo | QuasiMonteCarlo)  # no fit to check
+        final = est.check is not None or est.status.code in ("constant", "not_finite")
+        if not folds or average or final:
+            return est
+        check = cross_fit(method, data, measure, est, folds=folds, seed=seed, progress=progress)
+        return checked(est, check)
+
+
+def _noted(est: Estimate, sample: Sample) -> Estimate:
+    """What the design has to say: numbers in the stats, trouble in the status."""
+    if sample.stats:
+        est = replace(est, stats={**est.stats, "design": dict(sample.stats)})
+    if not sample.notes or est.status.code == "not_finite":
+        return est
+    trouble = "; ".join(sample.notes)
+    if est.status.code == "suspect":
+        trouble += "; " + est.status.message
+    return est.with_status(Status("suspect", trouble))
+
+
+def _complete(data: Dataset, measure: Measure) -> Dataset:
+    """Support, names and scores from the measure, after checking that they go together."""
+    if data.dim != measure.dim:
+        raise InputError(
+            f"data has dim {data.dim} but the measure has dim {measure.dim}; "
+            f"pass points of shape (n, {measure.dim})."
+        )
+    if data.support is not None and data.support != measure.support:
+        raise InputError(
+            f"data has support {data.support} but the measure has {measure.support}; "
+            "leave support out, or correct one of them."
+        )
+    check_inside(data.x, measure.support)
+    score = measure.score(data.x) if data.score is None else data.score
+    if not np.isfinite(score).all():
+        row = int(np.flatnonzero(~np.isfinite(score).all(axis=1))[0])
+        raise InputError(
+            f"measure has a score that is not finite at row {row} of x; "
+            "remove points on the boundary of the support."
+        )
+    return data.completed(score, measure.support, measure.names)
+
+
+def _evaluate(f: Callable[[Any], Any], x: Array, vectorized: bool) -> Array:
+    if not callable(f):
+        raise InputError(f"f is {type(f).__name__}; pass a function of a batch of points (n, d).")
+    values = f(x) if vectorized else [f(point) for point in x]
+    if np.iscomplexobj(values):
+        raise InputError("f returned complex values; integrate its real and imaginary parts.")
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim not in (1, 2) or len(array) != len(x):
+        raise InputError(
+            f"f returned shape {array.shape} for {len(x)} points; return ({len(x)},) or "
+            f"({len(x)}, k), or pass vectorized=False if f takes one point at a time."
+        )
+    return array
+
+
+def _check_seed(seed: int) -> None:
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise InputError(f"seed is {seed!r}; give an integer >= 0.")
+
+
+def _check_method(method: Any) -> Method:
+    if not isinstance(method, Method):
+        raise InputError(f"method is {method!r}; pass a method object such as sq.BSN().")
+    return method
+
+
+def _with_folds(method: Method, folds: int) -> Method:
+    """A method that cross-fits itself does so with as many folds as asked for."""
+    if folds and isinstance(method, Choose | BSN) and method.checks_itself:
+        return replace(method, folds=folds)
+    return method
+
+
+def _check_folds(folds: int) -> None:
+    if (
+        isinstance(folds, bool)
+        or not isinstance(folds, int | np.integer)
+        or folds == 1
+        or folds < 0
+    ):
+        raise InputError(f"folds is {folds!r}; give an integer of at least 2, or 0 for no check.")
+
+
+def _first_round(design: Any, max_n: int) -> int:
+    """About 200 points: a number of chains, or a power of two for each replicate."""
+    chains, replicates = getattr(design, "chains", 1), getattr(design, "replicates", 0)
+    if replicates:
+        return min(replicates * 16, max_n)
+    return min(chains * -(-200 // chains), max_n)
+
+
+def _check_tolerance(rtol: float, max_n: int, measure: Measure) -> None:
+    if isinstance(rtol, bool | str) or not 0 < rtol < 1:
+        raise InputError(f"rtol is {rtol!r}; give a number between 0 and 1.")
+    if isinstance(max_n, bool) or not isinstance(max_n, int | np.integer) or max_n < 2:
+        raise InputError(f"max_n is {max_n!r}; give an integer of at least 2.")
+    if isinstance(measure, Draws):
+        raise InputError("measure is Draws, which has no further points; leave rtol out.")

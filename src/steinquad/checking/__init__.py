@@ -1,0 +1,1 @@
+"""What is held against an answer: folds, held-out residuals, standard errors, identities."""

@@ -1,0 +1,1 @@
+"""What several methods share: units, coordinates, Gaussian processes, ensembles, jumps."""

@@ -1,0 +1,115 @@
+"""One answer and one standard deviation from the networks of all folds.
+
+Each of K networks has an integral theta0_k and, at the points of its own fold, which it has not
+seen, residuals e_i = f_i - g_k(x_i). Where that is not too dear, one more network is trained on
+all of the data for as many steps as was best in the folds.
+
+    plain       theta0 of that network, or the average of theta0_k: little noise, but biased where
+                weights are many for the data
+    held out    average of theta0_k + e_i over all points: unbiased for independent draws, with a
+                standard error s from the residuals alone
+    answer      plain + share c,   c = held out - average of theta0_k: corrected as far as the
+                correction is more than its own noise, not at all below |c| = 2 s, wholly above
+                3 s, and linearly in c^2 between; always wholly where the networks are known to be
+                biased, many weights for their data and trained without evidence
+    variance    s^2 + b^2 / 2,   b^2 = sum of (theta0_k - plain)^2 over K - 1
+
+s sees what the networks miss where there are points; b, an ensemble's estimate of the posterior
+variance, sees what they make up where there are none: on smooth integrands the residuals are
+large only in tails that hardly any point has reached, and s alone is up to twenty times too small.
+The degrees of freedom are Welch's for that sum. Without folds, or for points that are no
+sample of the measure, the Laplace posterior takes the place of s.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from steinquad._types import Array
+from steinquad.checking.standard_error import standard_error
+from steinquad.dataset import Dataset
+from steinquad.fitting.ensemble import Member
+from steinquad.fitting.outputs import correlated
+from steinquad.fitting.standard_frame import StandardFrame
+
+__all__ = ["EnsembleAnswer", "HeldOut", "combine"]
+
+BETWEEN = 0.5  # of the variance between networks that counts
+NOISE, SIGNAL = 4.0, 9.0  # squared standard errors of a correction that is not, that is, made
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """What the points say of networks that have not seen them."""
+
+    mean: Array
+    std: Array
+    dof: float
+    residual: Array  # root mean square
+    folds: int
+
+
+@dataclass(frozen=True)
+class EnsembleAnswer:
+    """Integrals in standard units, (k,), and what they were made of."""
+
+    mean: Array
+    covariance: Array
+    dof: float
+    plain: Array
+    between: Array | None  # std of the integrals of several networks around the plain answer
+    held_out: HeldOut | None
+    corrected: Array  # share of the correction that was made, (k,)
+
+
+def combine(
+    members: list[Member],
+    frame: StandardFrame,
+    data: Dataset,
+    full: Member | None = None,
+    *,
+    biased: bool = False,
+) -> EnsembleAnswer:
+    """The answer of these networks; see the module."""
+    theta0s = np.stack([np.asarray(member.network.theta0) for member in members])
+    average = theta0s.mean(axis=0)
+    plain = average if full is None else np.asarray(full.network.theta0)
+    between = None
+    if len(members) > 1:
+        between = np.sqrt(np.sum((theta0s - plain) ** 2, axis=0) / (len(members) - 1))
+    rows = np.concatenate([member.held for member in members])
+    if not len(rows) or not data.sampled:
+        trusted = members if full is None else [full]
+        covariance = np.mean([member.posterior.theta0_covariance for member in trusted], axis=0)
+        dof = max(data.effective_weights.sum() - 1, 1.0)
+        if between is not None:
+            covariance = covariance + np.atleast_2d(np.cov(theta0s, rowvar=False))
+        shares = np.zeros_like(plain)
+        return EnsembleAnswer(plain, covariance, dof, plain, between, None, shares)
+    order = np.argsort(rows)
+    rows, values = rows[order], np.concatenate([member.values for member in members])[order]
+    held = _held_out(values, frame.weights[rows], data, rows, average, len(members))
+    correction = held.mean - average
+    square, noise = correction**2, held.std**2
+    clear = np.divide(square, noise, out=np.where(square > 0, SIGNAL, 0.0), where=noise > 0)
+    shares = np.clip((clear - NOISE) / (SIGNAL - NOISE), 1.0 if biased else 0.0, 1.0)
+    spread = np.zeros_like(plain) if between is None else BETWEEN * between**2
+    variance = noise + spread
+    dof = held.dof
+    if between is not None:
+        parts = noise**2 / held.dof + spread**2 / (len(members) - 1)
+        unlimited = np.full_like(parts, np.inf)
+        dof = float(np.divide(variance**2, parts, out=unlimited, where=parts > 0).min())
+    covariance = correlated(variance, values - held.mean)
+    return EnsembleAnswer(
+        plain + shares * correction, covariance, dof, plain, between, held, shares
+    )
+
+
+def _held_out(
+    values: Array, weights: Array, data: Dataset, rows: np.ndarray, plain: Array, folds: int
+) -> HeldOut:
+    groups = None if data.groups is None else data.groups[rows]
+    w = weights / weights.sum()
+    std, dof = standard_error(values, weights, groups)
+    return HeldOut(w @ values, std, dof, np.sqrt(w @ (values - plain) ** 2), folds)

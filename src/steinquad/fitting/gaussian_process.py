@@ -1,0 +1,261 @@
+"""From data to the integral of a Gaussian process: what the kernel methods share."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from steinquad._float64 import float64
+from steinquad._types import Array, Progress
+from steinquad.checking.standard_error import standard_error
+from steinquad.dataset import Dataset
+from steinquad.estimate import Estimate, Status
+from steinquad.fitting.outputs import Outputs, correlated
+from steinquad.methods.base import constant_estimate, constant_outputs
+from steinquad.posterior.gaussian_process import (
+    Criterion,
+    GaussianProcess,
+    Hyperparameters,
+    Optimum,
+    ProcessData,
+    optimize,
+)
+from steinquad.posterior.gram import Gram, KernelPoints
+
+__all__ = ["Fixed", "KernelFrame", "estimate_by_process"]
+
+NOTABLE_JITTER = 1e-8
+SETTLED = 5e-2  # gain a value by the last step of the search beyond which it is reported
+
+
+class KernelFrame(Protocol):
+    """What a method knows of points: their covariance, and what integrates to what."""
+
+    @property
+    def gram(self) -> Gram:
+        """The covariance function."""
+        ...
+
+    @property
+    def dim(self) -> int:
+        """Number of lengthscales."""
+        ...
+
+    def at(self, x: Array, score: Array | None) -> tuple[KernelPoints, Array]:
+        """Points as the covariance function wants them and the basis there, (n, q)."""
+        ...
+
+    def integrals(self, x: Array, log_lengthscales: Array) -> tuple[Array, float, Array]:
+        """Of the covariance with each point (n,), in both arguments, and of the basis (q,)."""
+        ...
+
+    def lengthscales(self, log_lengthscales: Array) -> Array:
+        """As they are reported."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Fixed:
+    """Hyperparameters that are not to be found; noise and amplitude in the units of f."""
+
+    log_lengthscales: Array | None = None
+    noise: float | None = None
+    amplitude: float | None = None
+
+
+def estimate_by_process(
+    data: Dataset,
+    frame_of: Callable[[Dataset], tuple[KernelFrame, str | None]],
+    *,
+    name: str,
+    criterion: Criterion,
+    fixed: Fixed,
+    seed: int,
+    progress: Progress,
+    start: Estimate | None,
+) -> Estimate:
+    """The integral of every output by a Gaussian process in the given frame.
+
+    Outputs share lengthscales and nugget, each with an amplitude of its own; where noise is known
+    every output has a process of its own.
+
+    Args:
+        data: points, values and noise; weights are ignored, because conditioning on values
+            needs none.
+        frame_of: the method's frame for such data, and what is wrong with them, if anything.
+        name: of the method.
+        criterion: by which hyperparameters are found in the end.
+        fixed: hyperparameters that are given.
+        seed: of the subsets on which hyperparameters are found.
+        progress: called after every step.
+        start: an earlier estimate whose hyperparameters to begin with, if it fits.
+    """
+    if constant_outputs(data).all():
+        return constant_estimate(data, name)
+    frame, suspicion = frame_of(data)
+    points, basis = frame.at(data.x, data.score)
+    outputs = Outputs.fit(data)
+    if basis.shape[1] == 0:  # a mean of zero is that of f, not of what is left of it
+        values = outputs.values + outputs.shift / outputs.scale
+        outputs = replace(outputs, values=values, shift=np.zeros_like(outputs.shift))
+    noise = _known_variances(data, outputs, fixed.noise)
+    groups = [np.arange(len(outputs.shift))]
+    if noise is not None:
+        groups = [np.array([j]) for j in groups[0]]
+    parts: list[_Part] = []
+    for own, first in zip(groups, _first(start, len(groups), frame.dim), strict=True):
+        process = ProcessData(
+            gram=frame.gram,
+            points=points,
+            y=outputs.values[:, own],
+            basis=basis,
+            dim=frame.dim,
+            noise=None if noise is None else noise[:, own[0]],
+            log_lengthscales=fixed.log_lengthscales,
+            nugget=None if fixed.noise is None else 0.0,
+            amplitude=None if fixed.amplitude is None else fixed.amplitude / outputs.scale[own],
+        )
+        try:
+            optimum = optimize(
+                process, criterion=criterion, seed=seed, progress=progress, start=first
+            )
+            parts.append(_Part.of(process, optimum, criterion, frame, data.x))
+        except np.linalg.LinAlgError as error:
+            return _failed(data, name, str(error))
+    residuals = np.concatenate([part.left_out for part in parts], axis=1)
+    mean, covariance = outputs.integrals(
+        np.concatenate([part.mean for part in parts]),
+        correlated(np.concatenate([part.variance for part in parts]), residuals),
+    )
+    return Estimate.build(
+        mean,
+        covariance,
+        scalar=data.scalar,
+        method=name,
+        status=_status(parts, suspicion),
+        n=data.n,
+        dof=standard_error(residuals, data.effective_weights, data.groups)[1],
+        stats=_stats(parts, frame, outputs, residuals),
+        values=data.fx,
+        fitted=outputs.in_units(np.concatenate([part.fitted for part in parts], axis=1)),
+        predictor=ProcessPredictor(frame, outputs, [part.posterior for part in parts]),
+        _state=[part.posterior.hyper for part in parts],
+    )
+
+
+@dataclass(frozen=True)
+class ProcessPredictor:
+    """The process at new points, in the user's units."""
+
+    frame: KernelFrame
+    outputs: Outputs
+    posteriors: list[GaussianProcess]
+
+    @float64
+    def __call__(
+        self, x: Array, score: Array | None, return_std: bool
+    ) -> tuple[Array, Array | None]:
+        """Mean (n, k) and, where asked for, the standard deviation of f without noise."""
+        points, basis = self.frame.at(x, score)
+        found = [each.predict(points, basis, return_std) for each in self.posteriors]
+        mean = self.outputs.in_units(np.concatenate([mean for mean, _ in found], axis=1))
+        stds = [std for _, std in found if std is not None]
+        if not stds:
+            return mean, None
+        return mean, self.outputs.spread_in_units(np.concatenate(stds, axis=1))
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """What is kept of one process: not its factor, which would fill the memory."""
+
+    posterior: GaussianProcess
+    optimum: Optimum
+    mean: Array
+    variance: Array
+    left_out: Array
+    fitted: Array
+
+    @classmethod
+    def of(
+        cls,
+        process: ProcessData,
+        optimum: Optimum,
+        criterion: Criterion,
+        frame: KernelFrame,
+        x: Array,
+    ) -> "_Part":
+        posterior = GaussianProcess.of(process, optimum.hyper)
+        left_out = posterior.leave_one_out()
+        if criterion == "leave_one_out":
+            posterior = posterior.calibrated(left_out)
+        mean, variance = posterior.functional(*frame.integrals(x, optimum.hyper.log_lengthscales))
+        return cls(posterior.light(), optimum, mean, variance, left_out, posterior.fitted)
+
+
+def _known_variances(data: Dataset, outputs: Outputs, fixed: float | None) -> Array | None:
+    """Of the standardized values, (n, varying): the data's own and the method's."""
+    if data.noise is None and not fixed:
+        return None
+    known = np.zeros_like(data.fx) if data.noise is None else data.noise**2
+    return (known + (fixed or 0.0) ** 2)[:, outputs.varying] / outputs.scale**2
+
+
+def _first(start: Estimate | None, count: int, dim: int) -> list[Hyperparameters | None]:
+    """Hyperparameters of an earlier estimate, where it had as many."""
+    state = [] if start is None else start._state
+    if not isinstance(state, list) or len(state) != count:
+        return [None] * count
+    return [hyper if len(hyper.log_lengthscales) == dim else None for hyper in state]
+
+
+def _failed(data: Dataset, name: str, reason: str) -> Estimate:
+    k = data.outputs
+    return Estimate.build(
+        np.full(k, np.nan),
+        np.full((k, k), np.nan),
+        scalar=data.scalar,
+        method=name,
+        status=Status("not_finite", reason),
+        n=data.n,
+        values=data.fx,
+    )
+
+
+def _status(parts: list[_Part], suspicion: str | None) -> Status:
+    if not all(np.isfinite(part.mean).all() for part in parts):
+        return Status("not_finite", "the solution of the covariance is not finite")
+    if suspicion:
+        return Status("suspect", suspicion)
+    jitter = max(part.posterior.jitter for part in parts)
+    if jitter > NOTABLE_JITTER:
+        return Status(
+            "converged",
+            f"after {jitter:.0e} was added to the covariance's diagonal; "
+            "points may lie too close together",
+        )
+    if max(part.optimum.gain for part in parts) > SETTLED:
+        return Status(
+            "max_steps", "the search for hyperparameters was still gaining at its last step"
+        )
+    return Status("converged", "posterior of the integral at the best hyperparameters")
+
+
+def _stats(
+    parts: list[_Part], frame: KernelFrame, outputs: Outputs, residuals: Array
+) -> dict[str, Any]:
+    """What was found; amplitude and noise in the units of f."""
+    hypers = [part.posterior.hyper for part in parts]
+    lengthscales = np.stack([frame.lengthscales(hyper.log_lengthscales) for hyper in hypers])
+    amplitude = np.concatenate([hyper.amplitude for hyper in hypers])
+    nugget = np.concatenate([np.full(len(h.amplitude), h.nugget) for h in hypers])
+    return {
+        "lengthscales": lengthscales[0] if len(parts) == 1 else lengthscales,
+        "amplitude": amplitude * outputs.scale,
+        "nugget": np.sqrt(nugget) * amplitude * outputs.scale,
+        "log_likelihood": float(sum(part.posterior.log_likelihood for part in parts)),
+        "jitter": max(part.posterior.jitter for part in parts),
+        "left_out_mean_square": float(np.mean(residuals**2)),
+        "evaluations": sum(part.optimum.evaluations for part in parts),
+    }

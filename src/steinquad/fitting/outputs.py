@@ -1,0 +1,96 @@
+"""The values in standard units and back: what every regression does to f."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from steinquad._types import Array
+from steinquad.dataset import Dataset
+from steinquad.methods.base import constant_outputs
+
+__all__ = ["Outputs", "correlated"]
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """Outputs with mean 0 and variance 1; those that do not vary are left out and exact.
+
+    Attributes:
+        values: standardized, (n, varying).
+        noise: known variance of each value, mean over the outputs, (n,); None if values are exact.
+        shift: mean of each varying output.
+        scale: standard deviation of each varying output.
+        varying: which outputs are not constant.
+        first: values of all outputs at the first point.
+    """
+
+    values: Array
+    noise: Array | None
+    shift: Array
+    scale: Array
+    varying: np.ndarray
+    first: Array
+
+    @classmethod
+    def fit(cls, data: Dataset) -> "Outputs":
+        """Standardize under the weights of the data."""
+        varying = ~constant_outputs(data)
+        fx = data.fx[:, varying]
+        w = data.effective_weights / data.effective_weights.sum()
+        shift = w @ fx
+        scale = np.sqrt(w @ (fx - shift) ** 2)
+        noise = None
+        if data.noise is not None:
+            noise = np.mean((data.noise[:, varying] / scale) ** 2, axis=1)
+        return cls((fx - shift) / scale, noise, shift, scale, varying, data.fx[0])
+
+    def in_units(self, standardized: Array) -> Array:
+        """Standardized outputs (n, varying) as values of all outputs, (n, k)."""
+        values = np.tile(self.first, (len(standardized), 1))
+        values[:, self.varying] = self.shift + self.scale * standardized
+        return values
+
+    def spread_in_units(self, standardized: Array) -> Array:
+        """The same for standard deviations; constant outputs have none."""
+        values = np.zeros((len(standardized), len(self.first)))
+        values[:, self.varying] = self.scale * standardized
+        return values
+
+    def integrals(self, theta0: Array, covariance: Array) -> tuple[Array, Array]:
+        """Mean (k,) and covariance (k, k) of all outputs; constant ones are exact."""
+        mean = self.in_units(theta0[None])[0]
+        full = np.zeros((len(self.first), len(self.first)))
+        full[np.ix_(self.varying, self.varying)] = covariance * np.outer(self.scale, self.scale)
+        return mean, full
+
+    def noise_weights(self, misfit: float) -> Array:
+        """Relative precision of each value, mean 1: known noise plus what the model misses.
+
+        Args:
+            misfit: mean square that the model misses beyond the noise, standardized. Without it, a
+                regression would listen to the most precise points alone, which are not a sample
+                of the measure.
+        """
+        if self.noise is None:
+            return np.ones(len(self.values))
+        precision = 1.0 / (self.noise + max(misfit, 1e-2 * float(self.noise.mean()), 1e-300))
+        return precision / precision.mean()
+
+    def misfit(
+        self, residuals: Array, weights: Array, rows: np.ndarray | slice = slice(None)
+    ) -> float:
+        """Mean square of held-out residuals (rows, varying) beyond the known noise."""
+        noise = 0.0 if self.noise is None else self.noise[rows, None]
+        return max(float(np.average(np.mean(residuals**2 - noise, axis=1), weights=weights)), 0.0)
+
+
+def correlated(variance: Array, residuals: Array) -> Array:
+    """Covariance with the given variances (k,) and the correlation of the residuals (n, k)."""
+    std = np.sqrt(variance)
+    if len(std) == 1:
+        return np.diag(variance)
+    norms = np.sqrt(np.sum(residuals**2, axis=0))
+    unit = np.divide(residuals, norms, out=np.zeros_like(residuals), where=norms > 0)
+    correlation = unit.T @ unit
+    np.fill_diagonal(correlation, 1.0)
+    return correlation * np.outer(std, std)

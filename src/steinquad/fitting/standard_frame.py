@@ -1,0 +1,210 @@
+"""From a dataset to standardized training data and back: the only place where units change."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal, Protocol
+
+import jax
+import numpy as np
+import scipy.linalg
+
+from steinquad._float64 import float64
+from steinquad._types import Array
+from steinquad.checking.stein_identities import flux_violation
+from steinquad.dataset import Dataset, check_inside
+from steinquad.errors import InputError
+from steinquad.fitting.outputs import Outputs
+from steinquad.measures.affine import Affine
+from steinquad.measures.base import Measure
+from steinquad.networks.stein_network import SteinNetwork
+from steinquad.posterior.laplace import LaplacePosterior
+from steinquad.stein.inputs import NetworkFrame, SteinInputs, stein_inputs, to_cube
+from steinquad.stein.multipliers import Multiplier, Points, ProductOf
+from steinquad.support import Support
+from steinquad.training.model import model
+from steinquad.training.objective import TrainingSet, flatten, predict
+
+__all__ = ["Predictor", "StandardFrame", "score_obstacle"]
+
+
+@dataclass(frozen=True)
+class StandardFrame:
+    """Standardized data and how to come back to the user's units.
+
+    Attributes:
+        inputs: every point, as the Stein operator sees it.
+        shared: what they share.
+        weights: of the points.
+        affine: coordinates of the network.
+        multiplier: m(x) times the boundary factor, fitted to the data.
+        support: where the measure lives.
+        outputs: the values in standard units and back.
+        violation: what is wrong with the scores, if anything.
+        bent: whether coordinates without ends are seen through `stein.inputs.to_cube`.
+    """
+
+    inputs: SteinInputs
+    shared: NetworkFrame
+    weights: Array
+    affine: Affine
+    multiplier: Multiplier
+    support: Support
+    outputs: Outputs
+    violation: str | None
+    bent: bool = False
+
+    @property
+    def dim(self) -> int:
+        """Number of coordinates."""
+        return len(self.affine.shift)
+
+    @classmethod
+    def fit(
+        cls,
+        data: Dataset,
+        measure: Measure | None,
+        *,
+        multiplier: Multiplier,
+        boundary: Multiplier,
+        standardize: Literal["diagonal", "whiten", "none"],
+    ) -> "StandardFrame":
+        """Standardize x and f and fold multiplier, boundary and coordinates into the inputs."""
+        reason = score_obstacle(data, measure)
+        if reason:
+            raise InputError(reason)
+        assert data.score is not None
+        weights = data.effective_weights
+        support = data.support or Support.real(data.dim)
+        points = _points(data.x, data.score, measure)
+        fitted = multiplier.fit(points, support)
+        if support.bounded:
+            fitted = ProductOf((fitted, boundary.fit(points, support)))
+        affine = Affine.fit(data.x, standardize, weights)
+        inputs, shared = stein_inputs(points, fitted, affine)
+        outputs = Outputs.fit(data)
+        value, slope = fitted(points)
+        drift = value * points.score + slope
+        violation = None
+        if data.sampled:
+            violation = flux_violation(data.x, drift, value, weights, data.names)
+        return cls(inputs, shared, weights, affine, fitted, support, outputs, violation)
+
+    @property
+    def separate(self) -> bool:
+        """Whether nothing mixes the coordinates."""
+        return np.count_nonzero(self.affine.matrix) == self.dim
+
+    @cached_property
+    def in_cube(self) -> "StandardFrame":
+        """The same data, every coordinate in an interval."""
+        inputs, shared = to_cube(self.inputs, self.shared, self._endless)
+        return replace(self, inputs=inputs, shared=shared, bent=True)
+
+    @property
+    def _endless(self) -> np.ndarray:
+        return np.isin(np.arange(self.dim), self.support.bounded, invert=True)
+
+    def weighted(self, weights: Array) -> "StandardFrame":
+        """The same with other weights of the points."""
+        return replace(self, weights=weights)
+
+    def rows(self, rows: np.ndarray, room: int = 0) -> TrainingSet:
+        """Some of the points to train on or to judge by; `room` as in `TrainingSet.build`."""
+        inputs = jax.tree.map(lambda a: np.asarray(a)[rows], self.inputs)
+        values = self.outputs.values[rows]
+        return TrainingSet.build(inputs, self.shared, values, self.weights[rows], room)
+
+    def at_all(self) -> TrainingSet:
+        """All of the points."""
+        return self.rows(np.arange(len(self.weights)))
+
+    def at(self, x: Array, score: Array | None, measure: Measure | None) -> TrainingSet:
+        """New points in the coordinates of the network."""
+        if x.shape[1] != self.dim:
+            raise InputError(f"x has shape {x.shape}; pass points of shape (n, {self.dim}).")
+        check_inside(x, self.support)
+        if score is None:
+            if measure is None:
+                raise InputError(
+                    "score is missing and the estimate was made without a measure; "
+                    "pass score= with the gradient of the log density at each point."
+                )
+            score = measure.score(x)
+        if score.shape != x.shape:
+            raise InputError(f"score has shape {score.shape} but x has shape {x.shape}.")
+        points = _points(x, score, measure)
+        inputs, shared = stein_inputs(points, self.multiplier, self.affine)
+        if self.bent:
+            inputs, shared = to_cube(inputs, shared, self._endless)
+        return TrainingSet.build(
+            inputs, shared, np.zeros((len(x), len(self.outputs.shift))), np.ones(len(x))
+        )
+
+
+def score_obstacle(data: Dataset, measure: Measure | None) -> str | None:
+    """Why a method that needs scores and varying coordinates cannot be used, or None."""
+    if data.score is None and measure is None:
+        return (
+            "score is missing and no measure was given to find it from; pass score= with the "
+            "gradient of the log density at each point, or measure=."
+        )
+    still = np.ptp(data.x, axis=0) == 0
+    if still.any():
+        name = data.names[int(np.flatnonzero(still)[0])]
+        return f"x does not vary in coordinate {name}; leave that coordinate out."
+    return None
+
+
+def _points(x: Array, score: Array, measure: Measure | None) -> Points:
+    known = measure is not None and "log_density" in measure.provides
+    return Points(x, score, measure.log_density(x) if known and measure else None)
+
+
+class Fitted(Protocol):
+    """A network and its posterior, which may be found when it is asked for."""
+
+    @property
+    def network(self) -> SteinNetwork: ...
+    @property
+    def posterior(self) -> LaplacePosterior: ...
+
+
+@dataclass(frozen=True)
+class Predictor:
+    """The fitted model of f at new points, in the user's units: the average of its members."""
+
+    frame: StandardFrame
+    members: Sequence[Fitted]
+    measure: Measure | None
+
+    @float64
+    def __call__(
+        self, x: Array, score: Array | None, return_std: bool
+    ) -> tuple[Array, Array | None]:
+        """Mean (n, k) and, where asked for, the standard deviation of the model.
+
+        The variance is the members' own on average plus that between them.
+        """
+        points = self.frame.at(x, score, self.measure)
+        means = np.stack([predict(member.network, points) for member in self.members])
+        mean = self.frame.outputs.in_units(means.mean(axis=0))
+        if not return_std:
+            return mean, None
+        own = [_variance(member, points) for member in self.members]
+        spread = np.sqrt(np.mean(own, axis=0) + means.var(axis=0))
+        return mean, self.frame.outputs.spread_in_units(spread)
+
+
+def _variance(member: Fitted, points: TrainingSet) -> Array:
+    """Posterior variance of g at the points, standardized, (n, k)."""
+    network, posterior = member.network, member.posterior
+    vector = flatten(network)
+    if posterior.factor is None:
+        raise InputError(
+            f"return_std needs the full posterior, which a network of {vector.size} weights "
+            "does not form; use fewer."
+        )
+    rows = model(network, points).jacobian(vector)
+    half = scipy.linalg.solve_triangular(posterior.factor, rows.T, lower=True)
+    return np.sum(half**2, axis=0).reshape(-1, network.theta0.size)[: points.n]

@@ -1,0 +1,1 @@
+"""Ways to estimate an expectation, one file each."""

@@ -1,0 +1,288 @@
+"""Bayesian quadrature: a Gaussian process in f, integrated in closed form."""
+
+import itertools
+import math
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import scipy.integrate
+
+from steinquad._float64 import float64
+from steinquad._types import Array, Progress, as_finite
+from steinquad.dataset import Dataset
+from steinquad.errors import InputError
+from steinquad.estimate import Estimate
+from steinquad.fitting.gaussian_process import Fixed, estimate_by_process
+from steinquad.kernels import Kernel, Matern, embed
+from steinquad.measures.base import Measure
+from steinquad.measures.factors import Factors, Marginal, factors
+from steinquad.methods.base import constant_estimate, constant_outputs
+from steinquad.posterior.gaussian_process import Criterion, memory_obstacle
+
+__all__ = ["BayesianQuadrature"]
+
+ALTERNATIVES = "sq.ControlFunctional(), sq.BSN() or sq.Polynomial()"
+MOMENT_ERROR = 1e-9  # of a moment found by quadrature, beyond which it is refused
+
+
+@dataclass(frozen=True, kw_only=True)
+class BayesianQuadrature:
+    """The posterior of the integral of a Gaussian process, given the values of f.
+
+    The measure has to be a product, or a mixture of products, of known laws of one coordinate, in
+    the user's coordinates or whitened ones; points may come from anywhere. It takes n^3
+    operations. Importance weights are ignored, because conditioning on values needs none; points
+    of weight zero are left out.
+
+    Attributes:
+        kernel: of the process; Matern 5/2 by default, which errs less than RBF where points are
+            sparse.
+        lengthscales: "separate" finds one for each coordinate and "isotropic" one number of
+            standard deviations for all; or given ones, a number or (d,), in the coordinates in
+            which the measure is a product.
+        mean: of the process: zero, an unknown constant, or a polynomial of that total degree with
+            unknown coefficients ("Bayes-Sard"), which is then integrated exactly.
+        noise: standard deviation of errors in f, the same everywhere, besides `Dataset.noise`;
+            "fit" to find it.
+        amplitude: standard deviation of the process, in the units of f; "fit" to find it.
+        criterion: what hyperparameters minimize in the end: the mean square of the leave-one-out
+            residuals, which the error of the integral follows, or minus the likelihood.
+        memory_limit: GiB that may be used.
+        name: for tables.
+    """
+
+    kernel: Kernel = field(default_factory=Matern)
+    lengthscales: Literal["isotropic", "separate"] | Any = "separate"
+    mean: Literal["zero", "constant"] | int = "constant"
+    noise: float | Literal["fit"] = "fit"
+    amplitude: float | Literal["fit"] = "fit"
+    criterion: Criterion = "leave_one_out"
+    memory_limit: float = 6.0
+    name: str = "BQ"
+    dear: ClassVar[bool] = True  # to fit; Choose tries cheaper methods first
+    warm_folds: ClassVar[bool] = True  # a few hyperparameters are all that a start tells
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.kernel, Kernel):
+            raise InputError(f"kernel is {self.kernel!r}; pass a Kernel such as Matern().")
+        if isinstance(self.lengthscales, str):
+            if self.lengthscales not in ("isotropic", "separate"):
+                raise InputError(
+                    f"lengthscales is {self.lengthscales!r}; "
+                    "give 'isotropic', 'separate' or positive numbers."
+                )
+        else:
+            given = np.atleast_1d(as_finite("lengthscales", self.lengthscales, (0, 1)))
+            if not (given > 0).all():
+                raise InputError(f"lengthscales is {self.lengthscales!r}; give positive numbers.")
+            object.__setattr__(self, "lengthscales", tuple(given.tolist()))
+        degree = self.mean
+        if isinstance(degree, bool) or (
+            degree not in ("zero", "constant") and not (isinstance(degree, int) and degree >= 0)
+        ):
+            raise InputError(f"mean is {degree!r}; give 'zero', 'constant' or a degree >= 0.")
+        for option, least in (("noise", "at least"), ("amplitude", "above")):
+            value = getattr(self, option)
+            if value == "fit":
+                continue
+            number = isinstance(value, int | float) and not isinstance(value, bool)
+            if not number or not 0 <= value < math.inf or (value == 0 and option == "amplitude"):
+                raise InputError(f"{option} is {value!r}; give 'fit' or a number {least} 0.")
+        if self.criterion not in ("leave_one_out", "likelihood"):
+            raise InputError(
+                f"criterion is {self.criterion!r}; choose one of leave_one_out, likelihood."
+            )
+        if not self.memory_limit > 0:
+            raise InputError(f"memory_limit is {self.memory_limit!r}; give a number of GiB > 0.")
+
+    def obstacle(self, data: Dataset, measure: Measure | None) -> str | None:
+        """Why it cannot be used on such data, or None."""
+        if measure is None:
+            return (
+                f"measure is missing and {self.name} integrates its kernel against the measure; "
+                f"pass measure=, or use {ALTERNATIVES}."
+            )
+        if factors(measure) is None:
+            return (
+                f"measure {type(measure).__name__} is not known as a product, or mixture of "
+                f"products, of laws of one coordinate, which {self.name} needs to integrate its "
+                f"kernel; use {ALTERNATIVES}."
+            )
+        if not isinstance(self.lengthscales, str) and len(self.lengthscales) not in (1, data.dim):
+            return (
+                f"lengthscales has {len(self.lengthscales)} entries but x has {data.dim} "
+                "coordinates; give one number or one for each."
+            )
+        kept = data.effective_weights > 0
+        needed = self._count(data.dim) + 2
+        if kept.sum() < needed:
+            return f"x has {kept.sum()} points of positive weight; {self.name} needs {needed}."
+        still = np.ptp(data.x[kept], axis=0) == 0
+        if still.any():
+            name = data.names[int(np.flatnonzero(still)[0])]
+            return f"x does not vary in coordinate {name}; leave that coordinate out."
+        return memory_obstacle(int(kept.sum()), self.memory_limit)
+
+    @float64
+    def estimate(
+        self,
+        data: Dataset,
+        measure: Measure | None,
+        *,
+        seed: int,
+        progress: Progress,
+        start: Estimate | None = None,
+    ) -> Estimate:
+        """Find the hyperparameters, condition, integrate; see `Method.estimate`."""
+        if constant_outputs(data).all():
+            return constant_estimate(data, self.name)
+        obstacle = self.obstacle(data, measure)
+        if obstacle or measure is None:
+            raise InputError(obstacle or "measure is missing.")
+        laws = factors(measure)
+        assert laws is not None
+        z = laws.affine.points(data.x[data.effective_weights > 0])
+        separate = self.lengthscales != "isotropic"
+        frame = ProductFrame(
+            KernelGram(self.kernel),
+            data.dim if separate else 1,
+            laws,
+            z.mean(axis=0),
+            z.std(axis=0),
+            _exponents(data.dim, self._degree),
+        )
+        fixed = Fixed(
+            None if isinstance(self.lengthscales, str) else np.log(self.lengthscales / frame.unit),
+            None if self.noise == "fit" else float(self.noise),
+            None if self.amplitude == "fit" else float(self.amplitude),
+        )
+        return estimate_by_process(
+            data,
+            lambda used: (frame, None),
+            name=self.name,
+            criterion=self.criterion,
+            fixed=fixed,
+            seed=seed,
+            progress=progress,
+            start=start,
+        )
+
+    @property
+    def _degree(self) -> int:
+        """Of the mean; -1 for none."""
+        return {"zero": -1, "constant": 0}.get(self.mean, self.mean)  # pyright: ignore
+
+    def _count(self, dim: int) -> int:
+        """Number of coefficients of the mean."""
+        return 0 if self._degree < 0 else math.comb(dim + self._degree, dim)
+
+
+@dataclass(frozen=True)
+class KernelGram:
+    """A product kernel in coordinates of unit spread."""
+
+    kernel: Kernel
+
+    def __call__(self, log_lengthscales: jax.Array, rows: Any, columns: Any) -> jax.Array:
+        """Covariances between rows and columns."""
+        lengthscales = jnp.broadcast_to(jnp.exp(log_lengthscales), rows.shape[1:])
+        return self.kernel.gram(rows, columns, lengthscales)
+
+
+@dataclass(frozen=True)
+class ProductFrame:
+    """Coordinates in which the measure is a mixture of products, centered and of unit spread."""
+
+    gram: KernelGram
+    dim: int
+    laws: Factors
+    center: Array
+    unit: Array
+    exponents: np.ndarray  # (q, d), of the monomials of the mean
+
+    def at(self, x: Array, score: Array | None) -> tuple[Array, Array]:
+        """Coordinates and monomials."""
+        del score
+        dim = len(self.unit)
+        if x.shape[1] != dim:
+            raise InputError(f"x has shape {x.shape}; pass points of shape (n, {dim}).")
+        t = (self.laws.affine.points(x) - self.center) / self.unit
+        basis = np.empty((len(x), len(self.exponents)))
+        for column, exponents in zip(basis.T, self.exponents, strict=True):
+            column[:] = np.prod(t**exponents, axis=1)
+        return t, basis
+
+    def integrals(self, x: Array, log_lengthscales: Array) -> tuple[Array, float, Array]:
+        """Kernel means, their integral, and the integrals of the monomials."""
+        lengthscales = self.lengthscales(log_lengthscales)
+        z, v0 = embed(self.gram.kernel, lengthscales, self.laws, self.laws.affine.points(x))
+        return np.asarray(z), float(v0), self.moments()
+
+    def lengthscales(self, log_lengthscales: Array) -> Array:
+        """In the coordinates of the measure, (d,)."""
+        return self.unit * np.exp(log_lengthscales)
+
+    def moments(self) -> Array:
+        """Integrals of the monomials, (q,)."""
+        if len(self.exponents) == 0:
+            return np.zeros(0)
+        degree = int(self.exponents.max())
+        total = np.zeros(len(self.exponents))
+        known: dict[tuple[int, Marginal], Array] = {}
+        for weight, laws in zip(self.laws.weights, self.laws.components, strict=True):
+            product = np.full(len(self.exponents), weight)
+            for i, law in enumerate(laws):
+                if (i, law) not in known:
+                    known[i, law] = _moments(law, self.center[i], self.unit[i], degree)
+                product *= known[i, law][self.exponents[:, i]]
+            total += product
+        return total
+
+
+def _exponents(dim: int, degree: int) -> np.ndarray:
+    """Of all monomials up to a total degree, (q, dim); none below degree 0."""
+    found = [
+        np.bincount(choice, minlength=dim)
+        for total in range(degree + 1)
+        for choice in itertools.combinations_with_replacement(range(dim), total)
+    ]
+    return np.array(found, dtype=int).reshape(len(found), dim)
+
+
+def _moments(law: Marginal, center: float, unit: float, degree: int) -> Array:
+    """`E[((z - center) / unit)^k]` for k up to `degree`."""
+    powers = np.arange(degree + 1)
+    if law.kind == "normal" and not law.truncated:
+        nodes, weights = np.polynomial.hermite_e.hermegauss(degree // 2 + 1)
+        t = (law.loc + law.scale * nodes - center) / unit
+        return weights @ t[:, None] ** powers / weights.sum()
+    if law.kind == "uniform":
+        nodes, weights = np.polynomial.legendre.leggauss(degree // 2 + 1)
+        t = ((law.low + law.high) / 2 + (law.high - law.low) / 2 * nodes - center) / unit
+        return weights @ t[:, None] ** powers / weights.sum()
+    # In units and with both sides by themselves, so that quadrature finds where the mass is.
+    middle = (float(law.icdf(np.array([0.5]))[0]) - center) / unit
+    sides = [(law.low - center) / unit, middle, (law.high - center) / unit]
+    found = np.ones(degree + 1)
+    for k in powers[1:]:
+
+        def weighted(t: float, k: int = k) -> float:
+            return unit * float(law.pdf(np.array([center + unit * t]))[0]) * t**k
+
+        # With its full output it reports trouble by a fourth entry and not by a warning.
+        parts = [
+            scipy.integrate.quad(weighted, a, b, epsabs=1e-13, limit=200, full_output=1)
+            for a, b in itertools.pairwise(sides)
+        ]
+        found[k] = sum(part[0] for part in parts)
+        error = sum(part[1] for part in parts)
+        trouble = any(len(part) > 3 and "roundoff" not in part[3] for part in parts)
+        if trouble or not error < MOMENT_ERROR * max(1.0, abs(found[k])):
+            raise InputError(
+                f"mean is {degree}, but moment {k} of a coordinate with law {law} was not found "
+                "by quadrature; use mean='constant'."
+            )
+    return found

@@ -1,0 +1,272 @@
+"""Linear regression on any functions that integrate to zero."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from scipy.special import stdtrit
+
+from steinquad._float64 import float64
+from steinquad._types import Array, Progress
+from steinquad.checking.standard_error import far_from_average, standard_error
+from steinquad.checking.stein_identities import mean_zero_violation
+from steinquad.dataset import Dataset, check_inside
+from steinquad.errors import InputError
+from steinquad.estimate import Estimate, Status
+from steinquad.fitting.outputs import Outputs, correlated
+from steinquad.measures.base import Measure
+from steinquad.methods.base import constant_estimate, constant_outputs
+from steinquad.posterior.linear import Factored, LinearPosterior, factor
+from steinquad.stein.features import Features
+
+__all__ = ["Regression"]
+
+MOST_FEATURES = 1000
+MOST_MEMORY = 2.0**30  # bytes of the values of the features; three more such arrays are needed
+NOISE_ROUNDS = 2  # in which the weights follow the misfit that a fit leaves beyond the noise
+TESTED_ORDER = 2  # up to which features are tested to have mean zero on the data
+LEAST_DOF = 5.0  # for comparing orders
+ROUNDING = 1e-14  # of theta0, relative to the values
+PATIENCE = 2  # orders without improvement after which higher ones are not tried
+# How the prior standard deviation of a weight falls with the degree of its feature: jumps, kinks,
+# and functions analytic in a small or a large neighbourhood.
+DECAYS: dict[str, Callable[[Array], Array]] = {
+    "none": np.ones_like,
+    "degree^-2": lambda degree: degree**-2.0,
+    "0.8^degree": lambda degree: 0.8**degree,
+    "0.65^degree": lambda degree: 0.65**degree,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Regression:
+    """Exact Bayesian linear regression `f = theta0 + features . w`; theta0 is the integral.
+
+    Attributes:
+        features: mean-zero functions, nested by order.
+        order: how many of them, or "auto" for the order whose integral is known best.
+        name: for tables.
+    """
+
+    features: Features
+    order: int | Literal["auto"] = "auto"
+    name: str = "Regression"
+
+    def __post_init__(self) -> None:
+        order = self.order
+        if order != "auto" and (
+            isinstance(order, bool) or not isinstance(order, int) or order < 1
+        ):
+            raise InputError(f"order is {order!r}; give an integer >= 1 or 'auto'.")
+
+    def obstacle(self, data: Dataset, measure: Measure | None) -> str | None:
+        """Why it cannot be used on such data, or None."""
+        reason = self.features.obstacle(data, measure)
+        used = int(np.sum(data.effective_weights > 0))
+        if reason is None and used < 4:
+            reason = f"x has {used} points of positive weight; {self.name} needs at least 4."
+        return reason
+
+    def estimate(
+        self,
+        data: Dataset,
+        measure: Measure | None,
+        *,
+        seed: int,
+        progress: Progress,
+        start: Estimate | None = None,
+    ) -> Estimate:
+        """Fit every order, keep the best; see `Method.estimate`."""
+        del seed, start
+        if constant_outputs(data).all():
+            return constant_estimate(data, self.name)
+        reason = self.obstacle(data, measure)
+        if reason:
+            raise InputError(reason)
+        features = self.features.fit(data, measure)
+        outputs = Outputs.fit(data)
+        importance = data.effective_weights
+        orders = self._orders(features, data)
+        phi = features(data.x, data.score, orders[-1])
+        degrees = {order: features.degrees(order) for order in orders}
+        factored = factor(phi, outputs.values, importance)
+        candidates = _candidates(factored, degrees, data, progress)
+        for _ in range(0 if outputs.noise is None else NOISE_ROUNDS):
+            best = min(candidates, key=lambda each: each.spread)
+            misfit = outputs.misfit(best.fit.left_out, importance)
+            factored = factor(phi, outputs.values, importance * outputs.noise_weights(misfit))
+            candidates = _candidates(factored, degrees, data, progress)
+        best = min(candidates, key=lambda each: each.spread)
+        fit = best.fit
+        order, size = best.order, len(degrees[best.order])
+        rounding = ROUNDING * (1.0 + np.abs(outputs.shift / outputs.scale))
+        variance = np.maximum(best.variance, _truncation(candidates, best)) + rounding**2
+        mean, covariance = outputs.integrals(fit.theta0, correlated(variance, fit.left_out))
+        trouble = features.trouble(data, order) or _violation(features, phi, orders, data)
+        status = Status("converged", f"{features.name} of order {order}, {size} features")
+        return Estimate.build(
+            mean,
+            covariance,
+            scalar=data.scalar,
+            method=self.name,
+            status=Status("suspect", trouble) if trouble else status,
+            n=data.n,
+            dof=best.dof,
+            stats={
+                "features": features.name,
+                "order": order,
+                "size": size,
+                "decay": best.decay,
+                "left_out_mean_square": float(np.mean(fit.left_out**2)),
+                "left_out_by_order": {each.order: each.error for each in candidates},
+                "prior_precision": fit.alpha,
+                "noise": 1.0 / np.sqrt(fit.beta),
+                "posterior_std": np.sqrt(fit.variance) * outputs.scale,
+            },
+            values=data.fx,
+            fitted=outputs.in_units(outputs.values - fit.residuals),
+            predictor=_Predictor(features, order, outputs, factored, fit, data, measure),
+        )
+
+    def _orders(self, features: Features, data: Dataset) -> list[int]:
+        most = min(data.n // 2, MOST_FEATURES, max(int(MOST_MEMORY / (8 * data.n)), 1))
+        lowest = 1 if self.order == "auto" else self.order
+        if features.size(lowest) > data.n - 2:
+            raise InputError(
+                f"order {lowest} has {features.size(lowest)} features for {data.n} points; "
+                "choose a lower order, add points, or use sq.BSN()."
+            )
+        if self.order == "auto":  # no higher than the tails allow
+            orders = features.orders(most) or [1]
+            return [order for order in orders if not features.trouble(data, order)] or orders[:1]
+        return [self.order]
+
+
+def _violation(features: Features, phi: Array, orders: list[int], data: Dataset) -> str | None:
+    """What the data say against the mean of the lowest features being zero."""
+    if not data.sampled:
+        return None
+    low = phi[:, : features.size(min(TESTED_ORDER, orders[-1]))]
+    column, ratio = mean_zero_violation(low, data.effective_weights)
+    if column is None:
+        return None
+    return (
+        f"feature {column} of {features.name} should average to zero but is {ratio:.1f} standard "
+        "errors away; likely causes: points that are not draws from the measure, coordinates that "
+        "depend on each other, a support that was not declared, or scores of another measure"
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Candidate:
+    """The fit of one order and decay, with what its integral is worth."""
+
+    order: int
+    decay: str
+    fit: LinearPosterior
+    variance: Array  # of theta0, (k,)
+    dof: float
+    far: bool  # from the plain average: its features are not of mean zero where the points are
+
+    @property
+    def error(self) -> float:
+        """Root mean square held-out residual, geometric mean over the outputs."""
+        return float(np.exp(np.mean(np.log(np.sqrt(np.mean(self.fit.left_out**2, axis=0))))))
+
+    @property
+    def spread(self) -> float:
+        """Half width of an interval for theta0, geometric mean over the outputs."""
+        if self.far:
+            return np.inf
+        half = float(stdtrit(max(self.dof, LEAST_DOF), 0.975))
+        return half * float(np.exp(np.mean(np.log(np.sqrt(self.variance)))))
+
+
+def _candidates(
+    factored: Factored, degrees: dict[int, Array], data: Dataset, progress: Progress
+) -> list[_Candidate]:
+    """The best decay of every order, up to some orders past the best."""
+    found: list[_Candidate] = []
+    for order, degree in degrees.items():
+        decays = DECAYS if np.ptp(degree) > 0 else {"none": np.ones_like}
+        tried = []
+        for name, law in decays.items():
+            fit = factored.posterior(len(degree), law(degree))
+            variance, dof = _variance(fit, factored, data)
+            far = data.sampled and bool(
+                np.any(far_from_average(fit.theta0, factored.y, factored.root**2, data.groups) > 1)
+            )
+            tried.append(_Candidate(order, name, fit, variance, dof, far))
+        found.append(min(tried, key=lambda each: each.spread))
+        progress(len(found), len(degrees), found[-1].error)
+        best = min(range(len(found)), key=lambda i: found[i].spread)
+        if len(found) - 1 - best >= PATIENCE:
+            break
+    return found
+
+
+def _variance(fit: LinearPosterior, factored: Factored, data: Dataset) -> tuple[Array, float]:
+    """Of theta0, (k,): the posterior's or that of the leave-one-out residuals, the larger.
+
+    The first presumes independent noise, the second does not.
+    """
+    variance = np.maximum(fit.variance, np.finfo(float).tiny)
+    if not data.sampled:
+        return variance, max(factored.total - 1.0, 1.0)
+    error, dof = standard_error(fit.left_out, factored.root**2, data.groups)
+    return np.maximum(variance, error**2), dof
+
+
+def _truncation(candidates: list[_Candidate], best: _Candidate) -> Array:
+    """Variance of theta0 for the orders left out, (k,).
+
+    What is left of a smooth f is no noise, and no residual tells of corners that no point has
+    seen, but the step from the order before does. The error is taken to have fallen from that
+    step by the square root of what the residuals have fallen.
+    """
+    i = candidates.index(best)
+    if i == 0:
+        return np.zeros_like(best.variance)
+    before = candidates[i - 1].fit
+    fallen = np.mean(best.fit.left_out**2, axis=0) / np.mean(before.left_out**2, axis=0)
+    return (best.fit.theta0 - before.theta0) ** 2 * np.sqrt(np.minimum(fallen, 1.0))
+
+
+@dataclass(frozen=True)
+class _Predictor:
+    """The fitted combination of features at new points."""
+
+    features: Features
+    order: int
+    outputs: Outputs
+    factored: Factored
+    fit: LinearPosterior
+    data: Dataset
+    measure: Measure | None
+
+    @float64
+    def __call__(
+        self, x: Array, score: Array | None, return_std: bool
+    ) -> tuple[Array, Array | None]:
+        data: Any = self.data
+        if x.shape[1] != data.dim:
+            raise InputError(f"x has shape {x.shape}; pass points of shape (n, {data.dim}).")
+        if data.support is not None:
+            check_inside(x, data.support)
+        if score is None and self.measure is not None:
+            score = self.measure.score(x)
+        if score is None and data.score is not None:
+            raise InputError(
+                "score is missing and the estimate was made without a measure; "
+                "pass score= with the gradient of the log density at each point."
+            )
+        if score is not None and score.shape != x.shape:
+            raise InputError(f"score has shape {score.shape} but x has shape {x.shape}.")
+        phi = self.features(x, score, self.order)
+        mean = self.outputs.in_units(self.fit.theta0 + phi @ self.fit.weights)
+        if not return_std:
+            return mean, None
+        center = self.factored.feature_mean[: phi.shape[1]]
+        variance = self.fit.predicted_variance(phi, center, self.factored.total)
+        return mean, self.outputs.spread_in_units(np.sqrt(variance))

@@ -1,0 +1,147 @@
+"""The Stein network of two activation layers in NumPy: what a CPU runs, with nothing to compile.
+
+With `q = W1 z + b1`, `a1 = a(q)`, `d1 = a'(q)`, likewise the second layer, and the multipliers
+m_r(x) of the coordinates ("slots": one for all coordinates that share theirs, one for each other),
+
+    g = theta0 + drift . (W3 a2 + b3) + sum_r m_r d2^T (W2 * N_r) d1,   N_r = (W1 T_r W3)^T,
+
+T_r = L^-1 P_r L with P_r the projection on the coordinates of the slot. Everything is a matrix
+product or an elementwise function of a panel of points, and so is the derivative by the weights.
+Autodiff of `SteinNetwork` gives the same to rounding (tests/networks/test_host.py) and runs on
+accelerators and for other depths; compiling it takes seconds for every new shape, which is longer
+than most fits.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from steinquad._types import Array
+from steinquad.networks.activations import HOST_ACTIVATIONS
+from steinquad.networks.mlp import MLP
+from steinquad.networks.stein_network import SteinNetwork
+from steinquad.stein.inputs import NetworkFrame, SteinInputs
+
+__all__ = ["jacobian", "suits", "values"]
+
+PANEL = 128  # points at a time: their arrays stay in a core's cache
+
+
+def suits(network: SteinNetwork) -> bool:
+    """Whether the formulas above are those of this network."""
+    field = network.field
+    return isinstance(field, MLP) and field.depth == 2 and field.activation in HOST_ACTIVATIONS
+
+
+@dataclass(frozen=True)
+class _Layers:
+    """The weights as NumPy arrays and what follows from them alone."""
+
+    theta0: Array  # (k,)
+    w1: Array  # (h, d)
+    w2: Array  # (h, h)
+    w3: Array  # (k, d, h)
+    b1: Array
+    b2: Array
+    b3: Array  # (k, d)
+    slots: list[Array]  # T_r, (d, d) each
+    mixed: list[Array]  # N_r, (k, h2, h1) each
+
+    @classmethod
+    def of(cls, network: SteinNetwork, frame: NetworkFrame) -> "_Layers":
+        w1, w2, w3 = (np.asarray(w) for w in network.field.weights)
+        b1, b2, b3 = (np.asarray(b) for b in network.field.biases)
+        inner, outer = np.asarray(frame.inner), np.asarray(frame.outer)
+        groups = ([list(frame.shared)] if frame.shared else []) + [[i] for i in frame.varying]
+        slots = [inner[:, group] @ outer[group] for group in groups]
+        mixed = [np.swapaxes(w1 @ slot @ w3, 1, 2) for slot in slots]
+        return cls(np.asarray(network.theta0), w1, w2, w3, b1, b2, b3, slots, mixed)
+
+
+def _multipliers(inputs: SteinInputs, frame: NetworkFrame) -> Array:
+    """m_r at the points, (n, slots)."""
+    factors = np.asarray(inputs.factors)
+    return np.column_stack([np.asarray(inputs.scale), factors]) if frame.shared else factors
+
+
+def values(network: SteinNetwork, inputs: SteinInputs, frame: NetworkFrame) -> Array:
+    """g at the points, (n, k)."""
+    layers = _Layers.of(network, frame)
+    activation = HOST_ACTIVATIONS[network.field.activation]
+    z, drift, m = np.asarray(inputs.z), np.asarray(inputs.drift), _multipliers(inputs, frame)
+    out = np.empty((len(z), len(layers.theta0)))
+    for start in range(0, len(z), 8 * PANEL):
+        rows = slice(start, start + 8 * PANEL)
+        a1, d1, _ = activation(z[rows] @ layers.w1.T + layers.b1)
+        a2, d2, _ = activation(a1 @ layers.w2.T + layers.b2)
+        for k, theta0 in enumerate(layers.theta0):
+            field = a2 @ layers.w3[k].T + layers.b3[k]
+            g = theta0 + np.einsum("ni,ni->n", drift[rows], field)
+            for r, mixed in enumerate(layers.mixed):
+                g += m[rows, r] * np.einsum("nj,nj->n", d2, d1 @ (layers.w2 * mixed[k]).T)
+            out[rows, k] = g
+    return out
+
+
+def jacobian(
+    network: SteinNetwork, inputs: SteinInputs, frame: NetworkFrame, rows: Array
+) -> Array:
+    """g at the points, (n, k); its derivative by all weights goes to `rows`, (n, k, p).
+
+    The order of the weights is that of `flatten`. Memory that is used again and again saves more
+    time than the arithmetic takes: fresh pages are dear.
+    """
+    layers = _Layers.of(network, frame)
+    z, drift, m = np.asarray(inputs.z), np.asarray(inputs.drift), _multipliers(inputs, frame)
+    g = np.empty((len(z), len(layers.theta0)))
+    for start in range(0, len(z), PANEL):
+        part = slice(start, start + PANEL)
+        _panel(
+            layers, network.field.activation, z[part], drift[part], m[part], g[part], rows[part]
+        )
+    return g
+
+
+def _panel(
+    layers: _Layers, name: str, z: Array, drift: Array, m: Array, g: Array, rows: Array
+) -> None:
+    """Fill `g` and `rows` for one panel of points."""
+    outputs, d, h = layers.w3.shape
+    n = len(z)
+    ends = np.cumsum([outputs, h * d, h * h, outputs * d * h, h, h])
+    activation = HOST_ACTIVATIONS[name]
+    a1, d1, c1 = activation(z @ layers.w1.T + layers.b1)
+    a2, d2, c2 = activation(a1 @ layers.w2.T + layers.b2)
+    if outputs > 1:
+        rows[:] = 0.0  # the last layers of other outputs
+    for k in range(outputs):
+        w1, w2, w3, b1, b2, b3 = np.split(rows[:, k, outputs:], ends[1:] - outputs, axis=1)
+        w1, w2 = w1.reshape(n, h, d), w2.reshape(n, h, h)
+        rows[:, k, k] = 1.0
+        pushed = drift @ layers.w3[k]  # (n, h)
+        g[:, k] = layers.theta0[k] + drift @ layers.b3[k] + np.einsum("nj,nj->n", pushed, a2)
+        slope2 = pushed * d2  # derivative of g by the second layer before activation
+        slope1 = np.zeros_like(d1)  # by d1, and then by the first layer before activation
+        last = w3.reshape(n, outputs, d, h)[:, k]
+        np.multiply(drift[:, :, None], a2[:, None, :], out=last)
+        w1[:] = 0.0
+        for r, (slot, mixed) in enumerate(zip(layers.slots, layers.mixed, strict=True)):
+            bilinear, m2 = layers.w2 * mixed[k], m[:, r, None] * d2
+            image = d1 @ bilinear.T
+            g[:, k] += np.einsum("nj,nj->n", m2, image)
+            slope2 += m[:, r, None] * c2 * image
+            slope1 += m2 @ bilinear
+            term = np.multiply(d1[:, None, :], mixed[k], out=w2 if r == 0 else None)
+            term *= m2[:, :, None]
+            if r > 0:
+                w2 += term
+            left, right = slot @ layers.w3[k], layers.w1 @ slot  # N_r by W1 and by W3
+            for i in range(d):
+                w1[:, :, i] += ((m2 * left[i]) @ layers.w2) * d1
+                last[:, i] += ((d1 * right[:, i]) @ layers.w2.T) * m2
+        slope1 = (slope2 @ layers.w2) * d1 + slope1 * c1
+        w2 += slope2[:, :, None] * a1[:, None, :]
+        w1 += slope1[:, :, None] * z[:, None, :]
+        b1[:] = slope1
+        b2[:] = slope2
+        b3.reshape(n, outputs, d)[:, k] = drift

@@ -1,0 +1,124 @@
+"""Chains and simulator runs, made once for all methods and kept beside the records.
+
+One file for each set of points, whole or not there at all. Chains are kept block by block until
+it is, so that a kill costs one block. While one process makes a file, others wait for it.
+"""
+
+import fcntl
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+
+from steinquad.api import estimate
+from steinquad.dataset import Dataset
+from steinquad.designs import IID
+from steinquad.errors import InputError
+from steinquad.estimate import Estimate, Status
+from steinquad.measures.base import Measure
+from steinquad.methods.base import Method
+from steinquad.paper.clock import cpu_seconds
+from steinquad.paper.methods import CHAINS
+from steinquad.paper.record import Run
+from steinquad.problems import Problem, goodwin_mala
+
+__all__ = ["Evaluations", "evaluations"]
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluations:
+    """The data of a run.
+
+    Attributes:
+        data: points and values, for chains with scores.
+        measure: what the points were drawn from; None where the scores say all that is known.
+        notes: trouble with the points, each a sentence without its period.
+        cpu_seconds: of drawing and evaluating, since that was last begun.
+    """
+
+    data: Dataset
+    measure: Measure | None
+    notes: tuple[str, ...]
+    cpu_seconds: float
+
+    def estimate(self, method: Method, seed: int) -> Estimate:
+        """The answer of a method, suspect where the points are."""
+        answer = estimate(self.data, measure=self.measure, method=method, seed=seed)
+        if not self.notes:
+            return answer
+        sentences = "; ".join((*self.notes, answer.status.message))
+        return answer.with_status(Status("suspect", sentences))
+
+
+def evaluations(run: Run, problem: Problem[float], directory: Path | None) -> Evaluations:
+    """The points of a run, and f there, from the directory or for it; None keeps nothing."""
+    design = run.settings["design"]
+    if directory is None:
+        kept = _make(run, problem, None)
+    else:
+        # Chains are those of the measure, which several problems share.
+        family = "goodwin" if design in CHAINS else run.problem
+        file = directory / f"{family}-{design}-{run.n}-{run.seed}.npz"
+        with _alone(file):
+            if not file.exists():
+                chains = file.with_suffix(".chains")
+                _write(file, _make(run, problem, chains))
+                shutil.rmtree(chains, ignore_errors=True)
+            kept = _read(file)
+    x, score = kept["x"], kept.get("score")
+    values = kept["values"] if "values" in kept else problem.integrand(x)
+    return Evaluations(
+        data=Dataset(x, values, score, groups=kept.get("groups")),
+        measure=problem.measure if score is None else None,
+        notes=tuple(str(note) for note in kept["notes"]),
+        cpu_seconds=float(kept["cpu_seconds"]),
+    )
+
+
+def _make(run: Run, problem: Problem[float], chains: Path | None) -> dict[str, Any]:
+    start, options = cpu_seconds(), CHAINS.get(run.settings["design"])
+    design = IID() if options is None else goodwin_mala(**options, path=chains)
+    sample = design.draw(problem.measure, run.n, seed=run.seed)
+    if options is None:
+        known = {"values": problem.integrand(sample.x)}
+    else:  # f is a coordinate, and another one for the problems that share the chains
+        known = {"score": sample.score, "groups": sample.groups}
+    notes = np.array(sample.notes, dtype=str)
+    return {"x": sample.x, "notes": notes, "cpu_seconds": cpu_seconds() - start, **known}
+
+
+@contextmanager
+def _alone(file: Path) -> Iterator[None]:
+    """Wait until no other process makes the file; a lock ends with its process."""
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        lock = os.open(file.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as error:
+        raise InputError(f"path {file.parent} cannot be written ({error.strerror}).") from None
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(lock)
+
+
+def _write(file: Path, arrays: dict[str, Any]) -> None:
+    unfinished = file.with_suffix(".part")
+    with unfinished.open("wb") as stream:
+        np.savez(stream, **arrays)
+        os.fsync(stream.fileno())
+    os.replace(unfinished, file)
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        with np.load(file) as arrays:
+            return dict(arrays)
+    except (OSError, ValueError, EOFError, BadZipFile):
+        raise InputError(f"file {file} cannot be read; delete it.") from None

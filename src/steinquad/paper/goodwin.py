@@ -1,0 +1,75 @@
+"""The posterior mean of the Goodwin oscillator in two ways that share nothing but its density."""
+
+from pathlib import Path
+
+import numpy as np
+from scipy.special import ndtri
+from scipy.stats import qmc
+
+from steinquad._types import Array, Progress, no_progress
+from steinquad.api import estimate
+from steinquad.dataset import Dataset
+from steinquad.designs import laplace
+from steinquad.errors import InputError
+from steinquad.methods.polynomial import Polynomial
+from steinquad.paper.reference import Reference
+from steinquad.problems import Problem, goodwin_nuts
+from steinquad.problems.goodwin import GENERATING
+
+__all__ = ["by_importance", "by_nuts", "check_sizes"]
+
+CHAINS = 4
+REPLICATES = 16  # scrambles of the Sobol points; their spread is the standard error
+
+
+def check_sizes(draws: int, points: int) -> None:
+    """Refuse at once what the computations could not use."""
+    each = points // REPLICATES
+    if each < 2 or points % REPLICATES or each & (each - 1):
+        raise InputError(
+            f"points is {points}; give {REPLICATES} times a power of two, such as 16384."
+        )
+    if draws < CHAINS or draws % CHAINS:
+        raise InputError(f"draws is {draws}; give a multiple of {CHAINS}, such as 8000.")
+
+
+def by_nuts(
+    problem: Problem[Array],
+    draws: int,
+    *,
+    order: int = 4,
+    seed: int = 0,
+    path: Path | None = None,
+    progress: Progress = no_progress,
+) -> Reference:
+    """Whitened NUTS draws, and Stein control variates that are polynomials of one order."""
+    design = goodwin_nuts(problem, chains=CHAINS, path=path)
+    sample = design.draw(problem.measure, draws, seed=seed, progress=progress)
+    data = Dataset(sample.x, problem.integrand(sample.x), sample.score, groups=sample.groups)
+    answer = estimate(data, method=Polynomial(order=order, features="score"))
+    return Reference(
+        f"NUTS, order {order}", np.asarray(answer.mean), np.atleast_1d(np.asarray(answer.std))
+    )
+
+
+def by_importance(
+    problem: Problem[Array],
+    points: int,
+    *,
+    seed: int = 0,
+    progress: Progress = no_progress,
+) -> Reference:
+    """Scrambled Sobol points of the Laplace approximation, weighted to the posterior."""
+    affine = laplace(problem.measure, np.log(GENERATING))
+    dim, each = problem.measure.dim, points // REPLICATES
+    means, rng = [], np.random.default_rng(seed)
+    for replicate in range(REPLICATES):
+        z = ndtri(qmc.Sobol(dim, rng=rng).random(each))
+        w = affine.shift + z @ affine.matrix.T
+        log_ratio = problem.measure.log_density(w) + np.sum(z**2, axis=1) / 2
+        weights = np.exp(log_ratio - log_ratio.max())
+        means.append(weights @ problem.integrand(w) / weights.sum())
+        size = weights.sum() ** 2 / np.sum(weights**2)
+        progress(replicate + 1, REPLICATES, float(1 - size / each))
+    std = np.std(means, axis=0, ddof=1) / np.sqrt(REPLICATES)
+    return Reference("Sobol, weighted", np.mean(means, axis=0), std)

@@ -1,0 +1,139 @@
+"""Records of one setting and several seeds, as the numbers that tables and figures show."""
+
+import statistics
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from steinquad.paper.record import REFUSED, Mark, Record, Run
+from steinquad.paper.spec import PresetName, Spec
+
+__all__ = ["Cell", "known_cpu_seconds", "markdown", "summarize"]
+
+PAPER_SIMULATOR = 130.0  # seconds that the paper's wind farm takes at a point
+
+
+@dataclass(frozen=True)
+class Cell:
+    """All records that differ by their seed only."""
+
+    records: Sequence[Record]
+
+    @property
+    def run(self) -> Run:
+        """One of the runs; all but its seed is common to all."""
+        return self.records[0].run
+
+    @property
+    def design(self) -> str:
+        """Where the points are."""
+        return self.run.settings.get("design", "iid")
+
+    @property
+    def trajectories(self) -> list[Sequence[Mark]]:
+        """One of each training that was looked at along the way."""
+        return [record.trajectory for record in self.records if record.trajectory]
+
+    def values(self, quantity: str) -> list[float]:
+        """One number a seed, where there is one; see `spec.QUANTITIES`."""
+        found = [_value(record, quantity) for record in self.records]
+        return [value for value in found if value is not None]
+
+
+def summarize(spec: Spec, preset: PresetName, records: Iterable[Record]) -> list[Cell]:
+    """The records that belong to a preset of a figure, whatever their seeds, in its order."""
+    groups: dict[str, list[Record]] = {run.group: [] for run in spec.runs(preset, [0])}
+    for record in records:
+        if record.run.group in groups:
+            groups[record.run.group].append(record)
+    return [Cell(found) for found in groups.values() if found]
+
+
+def known_cpu_seconds(runs: Iterable[Run], records: Iterable[Record]) -> list[float | None]:
+    """What each run will cost by records of the same method, settings, n and d; None: unknown."""
+    known: dict[Any, list[float]] = {}
+    for record in records:
+        known.setdefault(_like(record.run), []).append(record.cpu_seconds)
+    return [statistics.fmean(known[_like(run)]) if _like(run) in known else None for run in runs]
+
+
+def markdown(spec: Spec, cells: Sequence[Cell]) -> str:
+    """The records as a table, a row a cell; means and standard deviations over the seeds."""
+    head = ["problem", "d", "n", "method", "points", "relative error", "published"]
+    head += ["\\|error\\|/std", "CPU s", "peak MiB"]
+    trained = any(cell.trajectories for cell in cells)
+    head += ["iterations", "CPU s of these", "loss", "condition number"] if trained else []
+    head += ["seeds"]
+    rows = [head, ["---"] * len(head)]
+    for cell in cells:
+        run = cell.run
+        published = spec.published.get(run.problem, {}) if run.n in spec.paper.n else {}
+        rows.append(
+            [
+                *(
+                    run.problem,
+                    str(run.d),
+                    str(run.n),
+                    run.method.replace("|", "\\|"),
+                    cell.design,
+                ),
+                _with_spread(cell.values("error")) or cell.records[0].status,
+                f"{published[run.method]:.1e}" if run.method in published else "",
+                *(_mean(cell.values(name), form) for name, form in FORMS.items()),
+                *(_ends(cell) if trained else ()),
+                str(len(cell.records)),
+            ]
+        )
+    return "\n".join("| " + " | ".join(row) + " |" for row in rows) + "\n"
+
+
+FORMS = {"calibration": ".2g", "cpu": ".1f", "memory": ".0f"}
+
+
+def _value(record: Record, quantity: str) -> float | None:
+    if record.status == REFUSED:  # in no time
+        return None
+    if quantity == "cpu":
+        return record.total_seconds
+    if quantity == "share":
+        return record.cpu_seconds / record.total_seconds
+    if quantity == "share-130":
+        return record.cpu_seconds / (record.cpu_seconds + PAPER_SIMULATOR * record.run.n)
+    if quantity == "memory":
+        return record.peak_mib
+    if quantity == "loss":
+        return record.loss
+    if quantity == "condition":
+        return record.trajectory[-1].condition if record.trajectory else None
+    if record.error is None:
+        return None
+    if quantity == "calibration":
+        return record.error / record.std if record.std else None
+    if quantity == "std":
+        return record.std / abs(record.truth) if record.std else None
+    return record.error / abs(record.truth)
+
+
+def _ends(cell: Cell) -> list[str]:
+    """Where the trainings of a cell ended."""
+    last = [trajectory[-1] for trajectory in cell.trajectories]
+    return [
+        _mean([mark.iteration for mark in last], ".0f"),
+        _mean([mark.seconds for mark in last], ".1f"),
+        *(_mean(cell.values(name), ".1e") for name in ("loss", "condition")),
+    ]
+
+
+def _like(run: Run) -> Any:
+    return run.method, run.n, run.d, tuple(sorted(run.settings.items()))
+
+
+def _mean(values: Sequence[float], form: str) -> str:
+    return format(statistics.fmean(values), form) if values else ""
+
+
+def _with_spread(values: Sequence[float]) -> str:
+    if not values:
+        return ""
+    spread = f" +- {statistics.stdev(values):.1e}" if len(values) > 1 else ""
+    return f"{statistics.fmean(values):.1e}{spread}"

@@ -1,0 +1,263 @@
+"""Distributions of a study file as measures: a table of the file in, a measure out."""
+
+import csv
+import math
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from steinquad.errors import InputError
+from steinquad.measures.base import Measure
+from steinquad.measures.convert import as_measure
+from steinquad.measures.empirical import Empirical
+from steinquad.measures.mixture import Mixture
+from steinquad.measures.product import Product
+from steinquad.measures.truncated import Truncated
+from steinquad.studies._toml import REQUIRED, TomlTable
+
+__all__ = ["LAWS", "is_plain_normal", "joint_law", "law_of"]
+
+POSITIVE = "a number above 0"
+MOST_LOG = 700.0  # e to the power of more is no number
+CUTS = ("low", "high")
+
+
+def law_of(table: TomlTable, directory: Path, also: str = "unit") -> Measure:
+    """The measure that a table with a key `distribution` describes; takes all its keys.
+
+    Args:
+        table: with what is left of an input or of a component of a mixture.
+        directory: where files are looked for.
+        also: a key that was taken before, to be told among those that are known.
+    """
+    kind = table.choice("distribution", LAWS, "normal" if also == "weight" else REQUIRED)
+    build, keys = LAWS[kind]
+    known = ("distribution", also, *keys)
+    try:
+        law = build(table, directory)
+        if keys[-2:] == CUTS and kind not in ("uniform", "beta"):
+            law = _cut(law, table, required=kind == "truncated normal")
+        table.finish(known)
+        return as_measure(law)
+    except InputError as error:
+        if str(error).startswith(str(table.source_path)):
+            raise
+        raise table.error(None, f"is no distribution: {str(error).rstrip('.')}") from None
+
+
+def is_plain_normal(table: TomlTable) -> bool:
+    """Whether an input, or a component of a mixture, is a normal that is not cut."""
+    kind = table.values.get("distribution", "normal")
+    return kind == "normal" and not set(CUTS) & set(table.values)
+
+
+def joint_law(
+    laws: dict[str, Measure], normals: dict[str, tuple[float, float]], correlated: list[TomlTable]
+) -> Product:
+    """The product of all inputs, with the correlated ones joined at the place of their first.
+
+    Args:
+        laws: of the inputs by name.
+        normals: mean and std of those that are plain normals.
+        correlated: tables with `inputs` and `correlation`.
+    """
+    blocks: dict[str, Any] = dict(laws)
+    members: dict[str, tuple[str, ...]] = {name: (name,) for name in laws}
+    for table in correlated:
+        names, covariance = _correlation(table, normals)
+        for name in names:
+            if members.get(name) != (name,):
+                raise table.error("inputs", f"has {name!r}, which is in another group too")
+        means = [normals[name][0] for name in names]
+        first = min(names, key=list(laws).index)
+        for name in names:
+            if name != first:
+                del blocks[name], members[name]
+        import scipy.stats
+
+        normal: Any = scipy.stats.multivariate_normal
+        blocks[first] = normal(means, covariance)
+        members[first] = names
+    product = Product(blocks)
+    product.names = tuple(name for block in blocks for name in members[block])
+    return product
+
+
+def _correlation(
+    table: TomlTable, normals: dict[str, tuple[float, float]]
+) -> tuple[tuple[str, ...], np.ndarray]:
+    names = tuple(table.texts("inputs", "a list of names of normal inputs"))
+    for name in names:
+        if name not in normals:
+            raise table.error("inputs", f"has {name!r}; name inputs that are normal and not cut")
+    if len(names) < 2 or len(set(names)) < len(names):
+        raise table.error("inputs", f"is {list(names)}; give at least two different names")
+    what = f"a number between -1 and 1, or {len(names)} rows of {len(names)} numbers"
+    given = table.take("correlation", (int, float, list), what)
+    table.finish(("inputs", "correlation"))
+    size = len(names)
+    rows = given if isinstance(given, list) else [given]
+    flat = [each for row in rows for each in (row if isinstance(row, list) else [row])]
+    numbers = all(isinstance(v, int | float) and not isinstance(v, bool) for v in flat)
+    try:
+        matrix = np.asarray(given if numbers else (), dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        matrix = np.empty(0)
+    if matrix.ndim == 0:
+        matrix = np.where(np.eye(size) > 0, 1.0, matrix)
+    if matrix.shape != (size, size):
+        raise table.error("correlation", f"is {given!r}; give {what}")
+    whole = np.isfinite(matrix).all() and np.allclose(matrix, matrix.T, rtol=0, atol=1e-12)
+    if not whole or not np.allclose(np.diag(matrix), 1.0, rtol=0, atol=1e-12):
+        raise table.error("correlation", "is not symmetric with ones on its diagonal; correct it")
+    if np.linalg.eigvalsh(matrix)[0] < 1e-10:
+        raise table.error("correlation", "is not positive definite; weaken the correlations")
+    stds = np.array([normals[name][1] for name in names])
+    return names, matrix * np.outer(stds, stds)
+
+
+def _cut(law: Any, table: TomlTable, *, required: bool) -> Any:
+    low, high = table.number("low", default=None), table.number("high", default=None)
+    if low is None and high is None:
+        if required:
+            raise table.error(None, "has neither 'low' nor 'high'; give one, or say normal")
+        return law
+    return Truncated(law, low, high)
+
+
+def _sides(table: TomlTable, low: Any = REQUIRED, high: Any = REQUIRED) -> tuple[float, float]:
+    low, high = table.number("low", default=low), table.number("high", default=high)
+    if not low < high:
+        raise table.error("high", f"is {high:g} but low is {low:g}; give low < high")
+    return low, high
+
+
+def _positive(table: TomlTable, key: str) -> float:
+    return table.number(key, POSITIVE, where=lambda value: value > 0)
+
+
+def _normal(table: TomlTable, directory: Path) -> Any:
+    del directory
+    import scipy.stats
+
+    return scipy.stats.norm(table.number("mean"), _positive(table, "std"))
+
+
+def _lognormal(table: TomlTable, directory: Path) -> Any:
+    """By mean and std of the logarithm, or of the quantity itself."""
+    del directory
+    import scipy.stats
+
+    table_log = table.has("log_mean") or table.has("log_std")
+    if table_log:
+        center, spread = table.number("log_mean"), _positive(table, "log_std")
+    else:
+        mean, std = _positive(table, "mean"), _positive(table, "std")
+        ratio = std / mean
+        spread = math.sqrt(math.log1p(ratio * ratio))
+        center = math.log(mean) - spread**2 / 2
+    if not -MOST_LOG < center < MOST_LOG:
+        raise table.error(
+            "log_mean" if table_log else "mean",
+            f"puts the median at e^{center:.4g}; log_mean is the mean of the logarithm",
+        )
+    return scipy.stats.lognorm(spread, scale=math.exp(center))
+
+
+def _uniform(table: TomlTable, directory: Path) -> Any:
+    del directory
+    import scipy.stats
+
+    low, high = _sides(table)
+    return scipy.stats.uniform(low, high - low)
+
+
+def _beta(table: TomlTable, directory: Path) -> Any:
+    del directory
+    import scipy.stats
+
+    a, b = _positive(table, "a"), _positive(table, "b")
+    low, high = _sides(table, low=0.0, high=1.0)
+    return scipy.stats.beta(a, b, low, high - low)
+
+
+def _gamma(table: TomlTable, directory: Path) -> Any:
+    del directory
+    import scipy.stats
+
+    return scipy.stats.gamma(_positive(table, "shape"), scale=_positive(table, "scale"))
+
+
+def _triangular(table: TomlTable, directory: Path) -> Any:
+    del directory
+    import scipy.stats
+
+    low, high = _sides(table)
+    mode = table.number("mode", "a number from low to high", where=lambda v: low <= v <= high)
+    return scipy.stats.triang((mode - low) / (high - low), low, high - low)
+
+
+def _mixture(table: TomlTable, directory: Path) -> Any:
+    """Of anything; normals are left to numpyro, which has closed forms for them together."""
+    what = "a list of tables with a weight and a distribution each"
+    parts = table.tables("components", what)
+    if len(parts) < 2:
+        raise table.error("components", f"has fewer than two tables; give {what}")
+    normals = [is_plain_normal(part) for part in parts]
+    weights = np.array([_positive(part, "weight") for part in parts])
+    weights /= weights.max()  # so that their sum is a number
+    laws: list[Any] = [law_of(part, directory, "weight") for part in parts]
+    if not all(normals):
+        return Mixture(laws, weights.tolist())
+    import numpyro.distributions as nd
+
+    means, stds = np.array([(law.dist.mean(), law.dist.std()) for law in laws]).T
+    chances = nd.Categorical(probs=weights / weights.sum())
+    return nd.MixtureSameFamily(chances, nd.Normal(means, stds))
+
+
+def _empirical(table: TomlTable, directory: Path) -> Any:
+    """From a column of a CSV file."""
+    file = directory / table.text("file", "the path of a CSV file")
+    column = table.text("column", "the name of a column")
+    return Empirical(_column(file, column, table))
+
+
+def _column(file: Path, column: str, table: TomlTable) -> Sequence[float]:
+    try:
+        with file.open(newline="", encoding="utf-8-sig") as lines:
+            rows = csv.DictReader(lines)
+            if column not in (rows.fieldnames or ()):
+                known = ", ".join(rows.fieldnames or ()) or "nothing"
+                raise table.error("column", f"is {column!r}; {file} has {known}")
+            values = []
+            for row in rows:
+                try:
+                    values.append(float(row[column]))
+                except (TypeError, ValueError):
+                    raise table.error(
+                        "column",
+                        f"is {column!r}, which has {row[column]!r} in line {rows.line_num} of "
+                        f"{file}; give numbers only",
+                    ) from None
+            return values
+    except OSError:
+        raise table.error("file", f"is {str(file)!r}, which cannot be read") from None
+    except (UnicodeDecodeError, csv.Error):
+        raise table.error("file", f"is {str(file)!r}, which is not CSV text") from None
+
+
+# What builds each, and its keys; those that end in low and high may be cut there.
+LAWS: dict[str, tuple[Callable[[TomlTable, Path], Any], tuple[str, ...]]] = {
+    "normal": (_normal, ("mean", "std", *CUTS)),
+    "truncated normal": (_normal, ("mean", "std", *CUTS)),
+    "lognormal": (_lognormal, ("log_mean", "log_std", "mean", "std", *CUTS)),
+    "uniform": (_uniform, CUTS),
+    "beta": (_beta, ("a", "b", *CUTS)),
+    "gamma": (_gamma, ("shape", "scale", *CUTS)),
+    "triangular": (_triangular, ("low", "mode", "high")),
+    "mixture": (_mixture, ("components", *CUTS)),
+    "empirical": (_empirical, ("file", "column", *CUTS)),
+}

@@ -1,0 +1,124 @@
+"""The network in NumPy against autodiff of the same network: values, derivatives, extremes."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from helpers import assert_close, random_network
+
+import steinquad.networks.numpy_backend as host
+from steinquad.networks.activations import ACTIVATIONS, HOST_ACTIVATIONS
+from steinquad.networks.stein_network import evaluate
+from steinquad.stein.inputs import NetworkFrame, SteinInputs
+from steinquad.training.objective import flatten, unflatten
+
+N = 9
+# Dimension, outputs, coordinates with a multiplier of their own (the others share one).
+CASES = [
+    (1, 1, (), "celu"),
+    (1, 2, (0,), "tanh"),
+    (2, 1, (1,), "tanh"),
+    (2, 2, (), "celu"),
+    (2, 1, (0, 1), "celu"),
+    (5, 1, (0, 3), "celu"),
+    (5, 2, (0, 1, 2, 3, 4), "tanh"),
+    (5, 1, (), "tanh"),
+]
+
+
+def problem(dim, outputs, varying, activation, n=N):
+    """A random network and points in random coordinates, nothing of which is special."""
+    rng = np.random.default_rng(dim)
+    network = random_network(1, dim=dim, outputs=outputs, width=4, activation=activation)
+    outer = rng.normal(size=(dim, dim)) + 2 * np.eye(dim)
+    frame = NetworkFrame(jnp.asarray(np.linalg.inv(outer)), jnp.asarray(outer), varying)
+    shapes = ((n, dim), (n, dim), (n,), (n, len(varying)))
+    return network, SteinInputs(*(jnp.asarray(rng.normal(size=s)) for s in shapes)), frame
+
+
+def by_autodiff(network, inputs, frame):
+    def g(vector):
+        return evaluate(unflatten(vector, network), inputs, frame)
+
+    both = jax.jit(
+        lambda vector: (g(vector), jax.jacrev(g)(vector)),
+        compiler_options={"xla_backend_optimization_level": 0},  # compiles in half the time
+    )
+    return tuple(np.asarray(a) for a in both(jnp.asarray(flatten(network))))
+
+
+def by_host(network, inputs, frame):
+    rows = np.full((len(inputs.z), len(network.theta0), flatten(network).size), np.nan)
+    return host.jacobian(network, inputs, frame, rows), rows
+
+
+@pytest.mark.parametrize(("dim", "outputs", "varying", "activation"), CASES)
+def test_against_autodiff(dim, outputs, varying, activation):
+    network, inputs, frame = problem(dim, outputs, varying, activation)
+    assert host.suits(network)
+    want, derivative = by_autodiff(network, inputs, frame)
+    assert_close(host.values(network, inputs, frame), want, rtol=1e-13)
+    g, rows = by_host(network, inputs, frame)
+    assert_close(g, want, rtol=1e-13)
+    assert_close(rows, derivative, rtol=1e-13)
+
+
+def test_panels_change_nothing(monkeypatch):
+    """Panels that do not divide n, in either function; rows that held other numbers before."""
+    network, inputs, frame = problem(2, 2, (1,), "tanh", n=53)
+    values = host.values(network, inputs, frame)
+    g, rows = by_host(network, inputs, frame)
+    monkeypatch.setattr(host, "PANEL", 3)
+    assert_close(host.values(network, inputs, frame), values, rtol=1e-14)
+    again, cut = by_host(network, inputs, frame)
+    assert_close(again, g, rtol=1e-14)
+    assert_close(cut, rows, rtol=1e-14)
+    assert_close(values, g, rtol=1e-14)
+
+
+@pytest.mark.parametrize("name", HOST_ACTIVATIONS)
+def test_activations_against_those_of_jax(name):
+    """Value and slope against the compiled one, the second derivative against its autodiff."""
+    z = np.concatenate([np.linspace(-6, 6, 49), [-30.0, 30.0, -1e-9, 1e-9]])
+    value, slope, second = HOST_ACTIVATIONS[name](z)
+    want_value, want_slope = ACTIVATIONS[name](jnp.asarray(z))
+    want_second = jax.vmap(jax.grad(lambda z: ACTIVATIONS[name](z)[1]))(jnp.asarray(z))
+    assert_close(value, np.asarray(want_value), rtol=1e-14)
+    assert_close(slope, np.asarray(want_slope), rtol=1e-14)
+    assert_close(second, np.asarray(want_second), rtol=1e-14)
+
+
+@pytest.mark.parametrize("name", HOST_ACTIVATIONS)
+def test_second_derivative_by_differences(name):
+    """Of the slopes, away from the kink of CELU."""
+    z, step = np.linspace(-5, 5, 48), 1e-5
+    ahead, behind = HOST_ACTIVATIONS[name](z + step)[1], HOST_ACTIVATIONS[name](z - step)[1]
+    second = HOST_ACTIVATIONS[name](z)[2]
+    np.testing.assert_allclose(second, (ahead - behind) / (2 * step), atol=1e-9)
+
+
+@pytest.mark.parametrize("name", HOST_ACTIVATIONS)
+@pytest.mark.parametrize("size", [700.0, 1e5, 1e300])
+def test_nothing_overflows(name, size):
+    """Warnings are errors here."""
+    value, slope, second = HOST_ACTIVATIONS[name](np.array([-size, size]))
+    low, high = (-1.0, size) if name == "celu" else (-1.0, 1.0)
+    assert_close(value, np.array([low, high]), rtol=1e-15)
+    flat = [slope[0], second[0], second[1]] + ([] if name == "celu" else [slope[1]])
+    assert np.abs(flat).max() < 1e-200
+
+
+def test_extreme_points_stay_finite():
+    for activation in HOST_ACTIVATIONS:
+        network, inputs, frame = problem(2, 1, (0,), activation)
+        far = SteinInputs(700.0 * inputs.z, inputs.drift, inputs.scale, inputs.factors)
+        g, rows = by_host(network, far, frame)
+        assert np.isfinite(g).all() and np.isfinite(rows).all()
+        assert np.isfinite(host.values(network, far, frame)).all()
+
+
+def test_other_networks_are_left_to_the_compiled_road():
+    assert not host.suits(random_network(1, dim=1, depth=1))
+    assert not host.suits(random_network(1, dim=1, depth=3))
+    assert not host.suits(random_network(1, dim=1, activation="sigmoid"))
+    assert set(HOST_ACTIVATIONS) <= set(ACTIVATIONS)

@@ -1,0 +1,70 @@
+"""Trainings as records: marks on the way, no integral of a plain network."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from steinquad.paper import child
+from steinquad.paper.child import execute
+from steinquad.paper.record import Record, Run
+from steinquad.paper.training import Training
+from steinquad.problems import genz
+from steinquad.training.adam import Adam
+from steinquad.training.hessian_free import HessianFree
+from steinquad.training.lbfgs import LBFGS
+
+SMALL = {"width": 4, "depth": 2}
+
+
+def follow(training, d=1, n=24, seed=0):
+    ticks = itertools.count()
+    return training.follow(genz("continuous", d), n, seed, lambda: float(next(ticks)))
+
+
+@pytest.mark.parametrize("d", [1, 2, 5])
+@pytest.mark.parametrize("stein", [True, False])
+def test_marks_on_the_way(stein, d):
+    found = follow(Training(stein=stein, optimizer=Adam(max_steps=12), **SMALL), d)
+    marks = found["trajectory"]
+    assert [mark.iteration for mark in marks] == [1, 2, 5, 10, 12]
+    assert [mark.condition is not None for mark in marks] == [True, False, False, True, True]
+    assert [mark.seconds for mark in marks] == sorted(mark.seconds for mark in marks)
+    assert marks[-1].loss == found["loss"] < marks[0].loss
+    assert all(mark.condition >= 1 for mark in marks if mark.condition)
+    assert (found["estimate"] is None) == (found["error"] is None) == (not stein)
+    assert found["status"] == "max_steps"
+
+
+@pytest.mark.parametrize("optimizer", [Adam(batch=8), LBFGS(rtol=0.0), HessianFree()])
+def test_every_optimizer_is_followed_and_repeats(optimizer, monkeypatch):
+    from dataclasses import replace
+
+    training = Training(stein=True, optimizer=replace(optimizer, max_steps=3), **SMALL)
+    monkeypatch.setattr("steinquad.paper.training.condition_number", lambda matrix: 7.0)
+    one, again = follow(training), follow(training)
+    assert one["trajectory"] == again["trajectory"]
+    assert [mark.iteration for mark in one["trajectory"]] == [1, 2, 3]
+    assert one["loss"] != follow(training, seed=1)["loss"]
+
+
+def test_relu_has_no_condition():
+    training = Training(
+        stein=False, optimizer=Adam(max_steps=1), activation="relu", width=4, depth=2
+    )
+    assert [mark.condition for mark in follow(training)["trajectory"]] == [None]
+
+
+def test_a_training_is_a_record(monkeypatch):
+    """End to end, but on an integrand that costs nothing."""
+    small = Training(stein=True, optimizer=LBFGS(max_steps=5, rtol=0.0), **SMALL)
+    monkeypatch.setattr(child, "build_method", lambda name, steps: small)
+    record = execute(Run("genz-continuous", "BSN L-BFGS", 24, 1, 0, {"max_steps": 5}))
+    assert Record.from_json(record.to_json()) == record
+    assert record.error == abs(record.estimate - record.truth) and record.std is None
+    assert record.trajectory[-1].iteration == 5 and np.isfinite(record.loss)
+
+
+def test_the_one_input_wind_farm_is_there():
+    problem = child.build_problem("wind-farm-direction", 1)
+    assert problem.measure.dim == 1 and problem.truth == pytest.approx(0.746083)
