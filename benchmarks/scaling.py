@@ -47,7 +47,8 @@ def measure_step(n: int, d: int, depth: int) -> dict[str, Any]:
     from steinquad.networks.mlp import MLP
     from steinquad.networks.stein_network import SteinNetwork
     from steinquad.stein.inputs import stein_inputs
-    from steinquad.stein.multipliers import Constant, Points
+    from steinquad.stein.multipliers import Constant
+from steinquad.points import Points
     from steinquad.training.objective import Penalty, TrainingSet, flatten, value_and_gradient
 
     jax.config.update("jax_enable_x64", True)

@@ -46,7 +46,8 @@ from steinquad.measures.affine import Affine
 from steinquad.networks.mlp import MLP
 from steinquad.networks.stein_network import SteinNetwork
 from steinquad.stein.inputs import stein_inputs
-from steinquad.stein.multipliers import Constant, Points
+from steinquad.stein.multipliers import Constant
+from steinquad.points import Points
 from steinquad.training.curvature import Dense
 from steinquad.training.gauss_newton import _Run
 from steinquad.training.model import LARGE, SINGLE

@@ -13,7 +13,8 @@ from steinquad.measures.affine import Affine
 from steinquad.networks.mlp import MLP
 from steinquad.networks.stein_network import SteinNetwork
 from steinquad.stein.inputs import NetworkFrame, SteinInputs, stein_inputs
-from steinquad.stein.multipliers import Constant, Points
+from steinquad.stein.multipliers import Constant
+from steinquad.points import Points
 from steinquad.training.objective import TrainingSet
 
 RTOL = {"float64": 1e-10, "float32": 1e-5}

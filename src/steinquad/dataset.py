@@ -140,6 +140,11 @@ class Dataset:
         return self.fx.shape[1]
 
     @property
+    def constant(self) -> np.ndarray:
+        """Which outputs do not vary at all, (k,)."""
+        return np.ptp(self.fx, axis=0) == 0
+
+    @property
     def effective_weights(self) -> Array:
         """Weights that add up to the effective sample size; ones where none were given."""
         if self.weights is None:

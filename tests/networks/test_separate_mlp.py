@@ -13,7 +13,8 @@ from steinquad.networks.mlp import MLP
 from steinquad.networks.separate_mlp import SeparateMLP, first_width
 from steinquad.networks.stein_network import SteinNetwork, evaluate
 from steinquad.stein.inputs import stein_inputs, to_cube
-from steinquad.stein.multipliers import Boundary, Constant, Coordinate, Points, ProductOf
+from steinquad.stein.multipliers import Boundary, Constant, Coordinate, ProductOf
+from steinquad.points import Points
 from steinquad.support import Support
 from steinquad.training.objective import flatten
 

@@ -16,7 +16,8 @@ from helpers import FrozenLayer, FrozenNetwork, assert_close
 from steinquad.measures.affine import Affine
 from steinquad.posterior.laplace import laplace
 from steinquad.stein.inputs import stein_inputs
-from steinquad.stein.multipliers import Constant, Points
+from steinquad.stein.multipliers import Constant
+from steinquad.points import Points
 from steinquad.training.evidence import Spectrum, log_evidence
 from steinquad.training.model import Device
 from steinquad.training.objective import TrainingSet, flatten, predict, unflatten

@@ -3,23 +3,23 @@
 import itertools
 import math
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import scipy.integrate
 
-from steinquad._float64 import float64
 from steinquad._types import Array, Progress, as_finite
 from steinquad.dataset import Dataset
 from steinquad.errors import InputError
-from steinquad.estimate import Estimate
-from steinquad.fitting.gaussian_process import Fixed, estimate_by_process
+from steinquad.fit import Fit, WarmStart
+from steinquad.fitting.gaussian_process import Fixed, Problem, fit_gaussian_process
 from steinquad.kernels import Kernel, Matern, embed
 from steinquad.measures.base import Measure
 from steinquad.measures.factors import Factors, Marginal, factors
-from steinquad.methods.base import constant_estimate, constant_outputs
+from steinquad.methods.base import Method, check_choices
+from steinquad.points import Points
 from steinquad.posterior.gaussian_process import Criterion, memory_obstacle
 
 __all__ = ["BayesianQuadrature"]
@@ -29,7 +29,7 @@ MOMENT_ERROR = 1e-9  # of a moment found by quadrature, beyond which it is refus
 
 
 @dataclass(frozen=True, kw_only=True)
-class BayesianQuadrature:
+class BayesianQuadrature(Method):
     """The posterior of the integral of a Gaussian process, given the values of f.
 
     The measure has to be a product, or a mixture of products, of known laws of one coordinate, in
@@ -62,8 +62,6 @@ class BayesianQuadrature:
     criterion: Criterion = "leave_one_out"
     memory_limit: float = 6.0
     name: str = "BQ"
-    dear: ClassVar[bool] = True  # to fit; Choose tries cheaper methods first
-    warm_folds: ClassVar[bool] = True  # a few hyperparameters are all that a start tells
 
     def __post_init__(self) -> None:
         if not isinstance(self.kernel, Kernel):
@@ -91,12 +89,19 @@ class BayesianQuadrature:
             number = isinstance(value, int | float) and not isinstance(value, bool)
             if not number or not 0 <= value < math.inf or (value == 0 and option == "amplitude"):
                 raise InputError(f"{option} is {value!r}; give 'fit' or a number {least} 0.")
-        if self.criterion not in ("leave_one_out", "likelihood"):
-            raise InputError(
-                f"criterion is {self.criterion!r}; choose one of leave_one_out, likelihood."
-            )
+        check_choices(self, criterion=("leave_one_out", "likelihood"))
         if not self.memory_limit > 0:
             raise InputError(f"memory_limit is {self.memory_limit!r}; give a number of GiB > 0.")
+
+    @property
+    def expensive(self) -> bool:
+        """It takes n^3 operations, many times."""
+        return True
+
+    @property
+    def warm_folds(self) -> bool:
+        """A few hyperparameters are all that a start tells."""
+        return True
 
     def obstacle(self, data: Dataset, measure: Measure | None) -> str | None:
         """Why it cannot be used on such data, or None."""
@@ -126,22 +131,17 @@ class BayesianQuadrature:
             return f"x does not vary in coordinate {name}; leave that coordinate out."
         return memory_obstacle(int(kept.sum()), self.memory_limit)
 
-    @float64
-    def estimate(
+    def fit(
         self,
         data: Dataset,
         measure: Measure | None,
         *,
         seed: int,
         progress: Progress,
-        start: Estimate | None = None,
-    ) -> Estimate:
-        """Find the hyperparameters, condition, integrate; see `Method.estimate`."""
-        if constant_outputs(data).all():
-            return constant_estimate(data, self.name)
-        obstacle = self.obstacle(data, measure)
-        if obstacle or measure is None:
-            raise InputError(obstacle or "measure is missing.")
+        start: WarmStart | None,
+    ) -> Fit:
+        """Find the hyperparameters, condition, integrate; see `Method.fit`."""
+        assert measure is not None
         laws = factors(measure)
         assert laws is not None
         z = laws.affine.points(data.x[data.effective_weights > 0])
@@ -159,16 +159,8 @@ class BayesianQuadrature:
             None if self.noise == "fit" else float(self.noise),
             None if self.amplitude == "fit" else float(self.amplitude),
         )
-        return estimate_by_process(
-            data,
-            lambda used: (frame, None),
-            name=self.name,
-            criterion=self.criterion,
-            fixed=fixed,
-            seed=seed,
-            progress=progress,
-            start=start,
-        )
+        problem = Problem(Points.of(data, measure), frame, self.criterion, fixed)
+        return fit_gaussian_process(problem, data, seed=seed, progress=progress, start=start)
 
     @property
     def _degree(self) -> int:
@@ -203,14 +195,10 @@ class ProductFrame:
     unit: Array
     exponents: np.ndarray  # (q, d), of the monomials of the mean
 
-    def at(self, x: Array, score: Array | None) -> tuple[Array, Array]:
+    def at(self, points: Points) -> tuple[Array, Array]:
         """Coordinates and monomials."""
-        del score
-        dim = len(self.unit)
-        if x.shape[1] != dim:
-            raise InputError(f"x has shape {x.shape}; pass points of shape (n, {dim}).")
-        t = (self.laws.affine.points(x) - self.center) / self.unit
-        basis = np.empty((len(x), len(self.exponents)))
+        t = (self.laws.affine.points(points.x) - self.center) / self.unit
+        basis = np.empty((len(t), len(self.exponents)))
         for column, exponents in zip(basis.T, self.exponents, strict=True):
             column[:] = np.prod(t**exponents, axis=1)
         return t, basis

@@ -198,8 +198,8 @@ def _predicted(estimate: Estimate, j: int) -> dict[str, Any] | None:
     """Pairs of predicted and simulated values, of points that the fit has not seen if it can."""
     shown = None if estimate.check is None else estimate.check.predicted
     cross_fitted = shown is not None
-    shown = shown if cross_fitted else estimate.fitted
-    if shown is None or estimate.values is None or estimate.fitted is None:
+    shown = shown if cross_fitted else estimate.fit.fitted
+    if shown is None or estimate.fit.fitted is None:
         return None
     rows = np.flatnonzero(np.isfinite(shown[:, j]))
     rows = (

@@ -27,7 +27,6 @@ from steinquad.measures.product import Product
 __all__ = ["Curve", "Sensitivity", "independent_columns", "no_sensitivity", "sensitivity"]
 
 DRAWS, CURVE_DRAWS, GRID = 8192, 256, 32
-CHUNK = 4096  # points that are predicted together: the memory of a process grows with them
 INNER = (0.01, 0.99)  # quantiles between which main effects are shown
 
 
@@ -74,7 +73,7 @@ def independent_columns(measure: Measure) -> list[list[int]]:
 
 def no_sensitivity(estimate: Estimate, measure: Measure) -> str | None:
     """Why there is no telling which inputs matter, or None."""
-    if estimate.predictor is None or estimate.fitted is None:
+    if estimate.fit.model is None or estimate.fit.fitted is None:
         return (
             f"The method {estimate.method} averages the values and has no model of the outputs, "
             "so there is no telling which inputs matter. Other methods have one."
@@ -104,9 +103,7 @@ def sensitivity(estimate: Estimate, measure: Measure, *, seed: int) -> Sensitivi
 
 
 def _predict(estimate: Estimate, x: Array) -> Array:
-    assert estimate.predictor is not None
-    parts = [x[i : i + CHUNK] for i in range(0, len(x), CHUNK)]
-    return np.concatenate([estimate.predictor(part, None, False)[0] for part in parts])
+    return estimate.fit.predict(estimate.space.points(x))[0]
 
 
 def _indices(g_a: Array, g_b: Array, g_c: Array) -> Array:

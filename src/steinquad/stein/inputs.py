@@ -19,7 +19,8 @@ from scipy.special import erfcx, ndtr
 
 from steinquad._types import Array
 from steinquad.measures.affine import Affine
-from steinquad.stein.multipliers import Multiplier, Points
+from steinquad.points import Points
+from steinquad.stein.multipliers import Multiplier
 
 __all__ = ["NetworkFrame", "SteinInputs", "multipliers", "stein_inputs", "to_cube"]
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from steinquad._types import Array
 from steinquad.errors import InputError
+from steinquad.points import Points
 from steinquad.support import Support
 
 __all__ = [
@@ -25,18 +26,8 @@ __all__ = [
     "InverseRoot",
     "Multiplier",
     "PaperBoundary",
-    "Points",
     "ProductOf",
 ]
-
-
-@dataclass(frozen=True)
-class Points:
-    """Points (n, d) in the user's coordinates with what is known of the measure there."""
-
-    x: Array
-    score: Array
-    log_density: Array | None = None
 
 
 class Multiplier(ABC):

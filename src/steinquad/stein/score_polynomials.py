@@ -13,8 +13,9 @@ from steinquad._types import Array
 from steinquad.dataset import Dataset
 from steinquad.measures.affine import Affine
 from steinquad.measures.base import Measure
+from steinquad.points import Points
 from steinquad.stein.features import Features, index_set
-from steinquad.stein.multipliers import Boundary, Constant, Multiplier, Points
+from steinquad.stein.multipliers import Boundary, Constant, Multiplier
 from steinquad.support import Support
 
 __all__ = ["ScorePolynomials", "heavy_tail"]

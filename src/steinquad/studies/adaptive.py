@@ -73,8 +73,7 @@ def hard_to_predict(x: Array, fx: Array, measure: Measure, *, seed: int) -> Hard
         return None
     sizes = missed / missed.mean(axis=0)  # every output counts as much
     model = estimate(Dataset(x, sizes), measure=measure, method=method, seed=seed)
-    winner = method.winner(model)
-    if winner is None or isinstance(winner, MonteCarlo):
+    if model.status.final or method.winner(model.fit).averages:
         return None
     return lambda at: np.sqrt(np.mean(np.maximum(model.predict(at), 0.0) ** 2, axis=1))
 

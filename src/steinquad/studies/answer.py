@@ -9,7 +9,8 @@ from steinquad._types import Array, Progress, no_progress
 from steinquad.api import estimate
 from steinquad.dataset import Dataset
 from steinquad.errors import InputError
-from steinquad.estimate import Estimate, Status
+from steinquad.estimate import Estimate
+from steinquad.fit import Status
 from steinquad.measures.base import Measure
 from steinquad.methods.base import Method
 from steinquad.methods.choose import Choose

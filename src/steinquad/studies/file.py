@@ -18,7 +18,7 @@ from steinquad.studies.distributions import is_plain_normal, joint_law, law_of
 from steinquad.studies.integrand import FORMATS, STYLES, Command
 from steinquad.studies.points import KINDS
 from steinquad.studies.study import PLACES, Study
-from steinquad.summaries.requested import Wanted
+from steinquad.summaries.requested import Requested
 
 __all__ = ["METHODS", "load"]
 
@@ -90,7 +90,7 @@ def _outputs(top: TomlTable) -> Any:
         }
         own.finish(WISHES)
         try:
-            Wanted(**wanted[name])
+            Requested(**wanted[name])
         except InputError as error:
             key, _, problem = str(error).rstrip(".").partition(" ")
             raise own.error(key, problem) from None

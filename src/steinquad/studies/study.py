@@ -15,7 +15,8 @@ import numpy as np
 
 from steinquad._types import Progress, no_progress
 from steinquad.errors import InputError
-from steinquad.estimate import Estimate, Status
+from steinquad.estimate import Estimate
+from steinquad.fit import Status
 from steinquad.measures import Measure, as_measure
 from steinquad.methods.base import Method
 from steinquad.methods.choose import Choose
@@ -31,7 +32,7 @@ from steinquad.studies.points import BLOCK, KINDS, NumberedPoints, default_kind
 from steinquad.studies.pool import Pool
 from steinquad.studies.store import Counts, Store
 from steinquad.summaries.cross_fitted import distributions
-from steinquad.summaries.requested import Wanted
+from steinquad.summaries.requested import Requested
 from steinquad.summaries.statistic import Statistic
 
 __all__ = ["PLACES", "Snapshot", "Study"]
@@ -162,11 +163,11 @@ class Study:
         return as_measure(self.inputs)
 
     @cached_property
-    def wanted(self) -> tuple[Wanted, ...]:
+    def wanted(self) -> tuple[Requested, ...]:
         """What is asked of the distribution of each output."""
         if not isinstance(self.outputs, Mapping):
-            return (Wanted(),) * len(self.outputs)
-        return tuple(Wanted.parse(name, given) for name, given in self.outputs.items())
+            return (Requested(),) * len(self.outputs)
+        return tuple(Requested.parse(name, given) for name, given in self.outputs.items())
 
     @cached_property
     def numbered(self) -> NumberedPoints:

@@ -9,14 +9,14 @@ import numpy as np
 
 from steinquad.errors import InputError
 
-__all__ = ["QUANTILES", "Wanted"]
+__all__ = ["QUANTILES", "Requested"]
 
 QUANTILES = (0.05, 0.5, 0.95)  # unless others are asked for
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """Quantiles, by their probabilities, and limits of which the chances are wanted."""
+class Requested:
+    """Quantiles, by their probabilities, and limits of which the chances are requested."""
 
     quantiles: Sequence[float] = QUANTILES
     above: Sequence[float] = ()
@@ -36,7 +36,7 @@ class Wanted:
                     raise InputError(f"{name} has {_short(value)}; give {what}.")
 
     @classmethod
-    def parse(cls, name: str, given: Any) -> "Wanted":
+    def parse(cls, name: str, given: Any) -> "Requested":
         """From a mapping of an output's settings, whose unknown keys are refused."""
         known = [field.name for field in fields(cls)]
         if not isinstance(given, Mapping):
@@ -52,7 +52,7 @@ class Wanted:
             raise InputError(f"outputs of {name!r}: {error}") from None
 
     def asked(self) -> Iterator[tuple[str, float | None]]:
-        """Kind and argument of every statistic, in the order in which they are told."""
+        """Kind and argument of every statistic, in the order in which they are reported."""
         yield "std", None
         yield from (("quantile", float(p)) for p in self.quantiles)
         yield from (("above", float(limit)) for limit in self.above)
