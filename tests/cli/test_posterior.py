@@ -1,14 +1,11 @@
 """`steinquad posterior`: a file of draws in, a table out."""
 
 import json
-import sys
 
 import numpy as np
 import pandas as pd
 import pytest
 from made_up_chains import normal
-
-from steinquad.cli.main import main
 
 xarray = pytest.importorskip("xarray")
 DIMS = ("chain", "draw", "i")
@@ -45,14 +42,7 @@ def files(tmp_path):
     return tmp_path, known
 
 
-def run(monkeypatch, capsys, *arguments):
-    monkeypatch.setattr(sys, "argv", ["steinquad", "posterior", *map(str, arguments)])
-    with pytest.raises(SystemExit) as stop:
-        main()
-    return stop.value.code, capsys.readouterr()
-
-
-def test_scores_from_the_file_another_file_or_a_model(files, monkeypatch, capsys):
+def test_scores_from_the_file_another_file_or_a_model(command, files):
     folder, known = files
     answers = []
     for arguments in (
@@ -61,22 +51,22 @@ def test_scores_from_the_file_another_file_or_a_model(files, monkeypatch, capsys
         ("without.nc", "--scores", folder / "with.nc"),
         ("without.nc", "--model", f"{folder / 'model.py'}:model"),
     ):
-        code, out = run(monkeypatch, capsys, folder / arguments[0], *arguments[1:], "--json")
+        code, out = command("posterior", folder / arguments[0], *arguments[1:], "--json")
         assert code == 0
         answers.append(json.loads(out.out)["rows"][0])
     for answer in answers:
         assert answer["name"] == "x[0]" and abs(answer["mean"] - known.mean[0]) < 1e-10
 
 
-def test_the_table_and_files_of_it(files, monkeypatch, capsys):
+def test_the_table_and_files_of_it(command, files):
     folder, known = files
-    code, out = run(
-        monkeypatch, capsys, folder / "with.nc", "--var-names", "x", "--path", folder / "table.csv"
+    code, out = command(
+        "posterior", folder / "with.nc", "--var-names", "x", "--path", folder / "table.csv"
     )
     assert code == 0 and "800 draws of 4 chains" in out.out and "x[0]" in out.out
     frame = pd.read_csv(folder / "table.csv")
     assert abs(frame["mean"][0] - known.mean[0]) < 1e-10 and frame.statistic[1] == "variance"
-    code, _ = run(monkeypatch, capsys, folder / "with.nc", "--path", folder / "again.nc")
+    code, _ = command("posterior", folder / "with.nc", "--path", folder / "again.nc")
     with xarray.open_datatree(folder / "again.nc") as tree:
         better = tree["posterior_expectation"]["x"].sel(statistic="mean", column="mean")
         np.testing.assert_allclose(better, known.mean, rtol=1e-10)
@@ -99,9 +89,9 @@ def test_the_table_and_files_of_it(files, monkeypatch, capsys):
         (("without.nc", "--model", "leaves.py:model"), "SystemExit"),
     ],
 )
-def test_bad_input_exits_with_two(files, monkeypatch, capsys, arguments, words):
+def test_bad_input_exits_with_two(command, files, monkeypatch, arguments, words):
     monkeypatch.chdir(files[0])
     (files[0] / "directory.csv").mkdir(exist_ok=True)
     (files[0] / "leaves.py").write_text("raise SystemExit(3)\n")
-    code, out = run(monkeypatch, capsys, *arguments)
+    code, out = command("posterior", *arguments)
     assert code == 2 and words in out.err and out.err.count("\n") == 1

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from steinquad.paper.child import execute
 from steinquad.paper.spec import load, names
 from steinquad.paper.store import RecordStore
+from steinquad.paper.workers import execute
 
 RECORDS = Path(__file__).parents[2] / "docs" / "reproduction"
 DEAR = 60.0  # CPU seconds above which a record is not computed again here

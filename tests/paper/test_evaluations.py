@@ -9,10 +9,10 @@ import scipy.stats
 import steinquad as sq
 from steinquad.measures import as_measure
 from steinquad.paper import evaluations as module
-from steinquad.paper.child import execute, records_of
 from steinquad.paper.evaluations import evaluations
 from steinquad.paper.methods import COSTLY, DIMENSIONS, build_problem
 from steinquad.paper.record import Run
+from steinquad.paper.workers import execute, records_of
 from steinquad.problems.goodwin import PARAMETERS, TRUTHS
 from steinquad.problems.problem import Problem
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 import steinquad as sq
+from steinquad.paper.items import ITEMS, SKETCHES
 from steinquad.paper.methods import METHODS, build_method, takes_steps
-from steinquad.paper.paper import ITEMS, SKETCHES
 from steinquad.paper.spec import ALONG_TRAINING, PRESETS, load, names
 from steinquad.paper.training import Training
 

@@ -5,10 +5,10 @@ import itertools
 import numpy as np
 import pytest
 
-from steinquad.paper import child
-from steinquad.paper.child import execute
+from steinquad.paper import workers
 from steinquad.paper.record import Record, Run
 from steinquad.paper.training import Training
+from steinquad.paper.workers import execute
 from steinquad.problems import genz
 from steinquad.training.adam import Adam
 from steinquad.training.hessian_free import HessianFree
@@ -58,7 +58,7 @@ def test_relu_has_no_condition():
 def test_a_training_is_a_record(monkeypatch):
     """End to end, but on an integrand that costs nothing."""
     small = Training(stein=True, optimizer=LBFGS(max_steps=5, rtol=0.0), **SMALL)
-    monkeypatch.setattr(child, "build_method", lambda name, steps: small)
+    monkeypatch.setattr(workers, "build_method", lambda name, steps: small)
     record = execute(Run("genz-continuous", "BSN L-BFGS", 24, 1, 0, {"max_steps": 5}))
     assert Record.from_json(record.to_json()) == record
     assert record.error == abs(record.estimate - record.truth) and record.std is None
@@ -66,5 +66,5 @@ def test_a_training_is_a_record(monkeypatch):
 
 
 def test_the_one_input_wind_farm_is_there():
-    problem = child.build_problem("wind-farm-direction", 1)
+    problem = workers.build_problem("wind-farm-direction", 1)
     assert problem.measure.dim == 1 and problem.truth == pytest.approx(0.746083)

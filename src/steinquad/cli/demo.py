@@ -2,18 +2,24 @@
 
 import time
 from pathlib import Path
+from typing import Annotated
 
+import typer
 from rich.console import Console
 from rich.table import Table
 
 import steinquad as sq
-from steinquad.cli.progress import progress_bar
+from steinquad.terminal.progress import progress_bar
 
-__all__ = ["run_demo"]
+__all__ = ["demo"]
 
 
-def run_demo(figure: Path, *, n: int, seed: int) -> None:
-    """Print a table of both methods against the truth and save the figure of the second."""
+def demo(
+    figure: Annotated[Path, typer.Option(help="Where to save the figure.")] = Path("demo.png"),
+    n: Annotated[int, typer.Option(help="Number of evaluations.")] = 5120,
+    seed: Annotated[int, typer.Option(help="Seed of draws and training.")] = 0,
+) -> None:
+    """Integrate the Continuous Genz function (d = 2) by Monte Carlo and by a Stein network."""
     problem = sq.problems.genz("continuous", 2)
     console = Console()
     console.print(

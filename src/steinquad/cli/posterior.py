@@ -8,7 +8,11 @@ import pyarrow as pa
 import typer
 from pyarrow.csv import write_csv
 
+import steinquad as sq
+from steinquad.chains.targets import as_target
+from steinquad.cli.tables import column_names
 from steinquad.errors import InputError
+from steinquad.studies.evaluation import find
 
 __all__ = ["posterior"]
 
@@ -24,7 +28,7 @@ def posterior(
         typer.Option(help="NetCDF file with gradients by variable, if not in FILE."),
     ] = None,
     var_names: Annotated[
-        str | None, typer.Option(help="Variables wanted in the table, e.g. mu,tau.")
+        str | None, typer.Option(help="Variables of the table, e.g. mu,tau.")
     ] = None,
     path: Annotated[
         Path | None, typer.Option(help="Write the table (.csv) or the draws with it (.nc) here.")
@@ -39,16 +43,12 @@ def posterior(
     tree = _read(file)
     score: Any = None
     if scores is not None:
-        found = _read(scores)
-        score = found if "score" in found.children else found.to_dataset()
-    import steinquad as sq  # heavy: only once the files have been read
-
+        gradients = _read(scores)
+        score = gradients if "score" in gradients.children else gradients.to_dataset()
     if model is not None:
-        from steinquad.chains.targets import as_target
-
         score = as_target(_load(model))
-    wanted = None if var_names is None else [name.strip() for name in var_names.split(",")]
-    answer = sq.posterior_expectation(tree, score=score, var_names=wanted)
+    requested = None if var_names is None else column_names(var_names)
+    answer = sq.posterior_expectation(tree, score=score, var_names=requested)
     try:
         if path is not None and path.suffix == ".csv":
             write_csv(pa.Table.from_pylist([row.to_dict() for row in answer]), path)
@@ -78,8 +78,6 @@ def _read(file: Path) -> Any:
 
 def _load(reference: str) -> Any:
     """What `--model` names."""
-    from steinquad.studies.evaluation import find
-
     where, colon, name = reference.rpartition(":")
     if not (where and colon and all(part.isidentifier() for part in name.split("."))):
         raise InputError(f"--model is {reference!r}; give module:name or file.py:name.")

@@ -13,8 +13,8 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from steinquad.cli.progress import progress_bar
 from steinquad.errors import InputError
+from steinquad.terminal.progress import progress_bar
 
 if TYPE_CHECKING:
     from steinquad.estimate import Estimate

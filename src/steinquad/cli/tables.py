@@ -11,11 +11,14 @@ import pyarrow.parquet
 from steinquad._types import Array
 from steinquad.errors import InputError
 
-__all__ = ["parse_support", "read_table", "select"]
+__all__ = ["column_names", "parse_support", "read_table", "select"]
 
 
 def read_table(path: Path) -> pa.Table:
-    """The table in a .csv or .parquet file."""
+    """The table in a .csv or .parquet file, whatever its columns.
+
+    Raises `InputError`, with the reason, for a file that is not there or cannot be read.
+    """
     if not path.is_file():
         raise InputError(f"file {path} does not exist or is not a file.")
     try:
@@ -27,10 +30,26 @@ def read_table(path: Path) -> pa.Table:
         raise InputError(f"file {path} cannot be read as CSV or Parquet ({reason}).") from None
 
 
+def column_names(columns: str) -> list[str]:
+    """The names in an option such as `--x x0,x1`; spaces around a name do not count.
+
+    >>> column_names("x0, x1")
+    ['x0', 'x1']
+    """
+    return [name.strip() for name in columns.split(",")]
+
+
 def select(table: pa.Table, option: str, columns: str) -> Array:
-    """The named columns as an array (n, len(columns))."""
+    """Columns of a table as an array (n, k), in the order in which they are named.
+
+    Args:
+        table: what `read_table` gave.
+        option: where the names come from, such as `--x`, for the message to a user who names a
+            column that is not there or not numeric.
+        columns: the names, separated by commas.
+    """
     parts = []
-    for name in (column.strip() for column in columns.split(",")):
+    for name in column_names(columns):
         if name not in table.column_names:
             known = ", ".join(table.column_names)
             raise InputError(f"{option} names column {name!r}; the file has {known}.")
@@ -42,7 +61,13 @@ def select(table: pa.Table, option: str, columns: str) -> Array:
 
 
 def parse_support(text: str) -> dict[int | str, tuple[float | None, float | None]]:
-    """`0=0:45,3=0:` as `{0: (0, 45), 3: (0, None)}`; a coordinate is an index or a column."""
+    """Bounds of coordinates from an option, `coordinate=low:high` separated by commas.
+
+    A coordinate is an index or the name of a column; an empty side is open.
+
+    >>> parse_support("0=0:45,speed=0:")
+    {0: (0.0, 45.0), 'speed': (0.0, None)}
+    """
     bounds: dict[int | str, tuple[float | None, float | None]] = {}
     for part in text.split(","):
         coordinate, equals, sides = part.partition("=")

@@ -1,1 +1,1 @@
-"""The paper: its tables and figures as data, and truths that have no closed form, anew."""
+"""The paper: its tables and figures as data, their runs and records, and truths computed again."""

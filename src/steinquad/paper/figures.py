@@ -13,7 +13,7 @@ from steinquad.paper.summary import Cell
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["reproduction"]
+__all__ = ["draw_figure"]
 
 # Okabe and Ito's colors, which color-blind readers can tell apart; markers say the same again.
 COLORS = ("#CC79A7", "#56B4E9", "#E69F00", "#0072B2", "#009E73")
@@ -50,7 +50,7 @@ POINTS = {
 }
 
 
-def reproduction(spec: Spec, cells: Sequence[Cell], *, path: Any = None) -> "Figure":
+def draw_figure(spec: Spec, cells: Sequence[Cell], *, path: Any = None) -> "Figure":
     """Means over the seeds, with bars from the least to the largest.
 
     Args:

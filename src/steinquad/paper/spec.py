@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from steinquad.errors import InputError
+from steinquad.paper.items import ITEMS
 from steinquad.paper.methods import (
     CHAINS,
     DESIGNS,
@@ -20,7 +21,6 @@ from steinquad.paper.methods import (
     designs_of,
     takes_steps,
 )
-from steinquad.paper.paper import ITEMS
 from steinquad.paper.record import Run
 
 __all__ = [

@@ -3,19 +3,24 @@
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from steinquad.cli.progress import progress_bar
 from steinquad.errors import InputError
-
-if TYPE_CHECKING:
-    from steinquad.paper.child import Death
-    from steinquad.paper.record import Run
-    from steinquad.paper.spec import PresetName, Spec
+from steinquad.paper import spec as specs
+from steinquad.paper import workers
+from steinquad.paper.figures import draw_figure
+from steinquad.paper.items import ITEMS
+from steinquad.paper.methods import build_problem
+from steinquad.paper.record import Run
+from steinquad.paper.sketches import sketches
+from steinquad.paper.spec import PresetName, Spec
+from steinquad.paper.store import RecordStore
+from steinquad.paper.summary import known_cpu_seconds, markdown, summarize
+from steinquad.terminal.progress import progress_bar
 
 __all__ = ["reproduce"]
 
@@ -48,8 +53,6 @@ def reproduce(
     ] = False,
 ) -> None:
     """Run a table or figure of the paper; what is recorded is not run again."""
-    from steinquad.paper import spec as specs
-
     if list_all:
         _list()
         return
@@ -68,14 +71,22 @@ def reproduce(
     if pack:
         _pack(name, figures, path)
         return
-    part = _part(name, figures, preset, chosen, methods, sizes)
+    requested = _part(name, figures, preset, chosen, methods, sizes)
     # One thread a run: waiting threads would count as work, and jobs would share their cores.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    deaths, drawn = list["Death"](), 0
+    deaths, drawn = list[workers.Death](), 0
     for figure in figures:
         if not draw:
-            deaths += _run(figure, preset, path, part[figure.name], jobs)
+            deaths += _run(figure, preset, path, requested[figure.name], jobs)
         drawn += _draw(figure, preset, path)
+    if deaths:
+        _name_deaths(deaths)
+        raise typer.Exit(DIED)
+    if not drawn:
+        raise InputError(f"path {path} has no records of {name}, preset {preset}; run it first.")
+
+
+def _name_deaths(deaths: Sequence[workers.Death]) -> None:
     for death in deaths:
         run = death.run
         typer.echo(
@@ -83,16 +94,14 @@ def reproduce(
             f"exit code {death.exit_code} and is tried again next time; has it enough memory?",
             err=True,
         )
-    if deaths:
-        raise typer.Exit(DIED)
-    if not drawn:
-        raise InputError(f"path {path} has no records of {name}, preset {preset}; run it first.")
 
 
-def _pack(name: str, figures: Sequence["Spec"], path: Path) -> None:
-    from steinquad.paper.store import RecordStore
+def _store(path: Path, name: str) -> RecordStore:
+    return RecordStore(path / f"{name}.jsonl")
 
-    stores = [RecordStore(path / f"{figure.name}.jsonl") for figure in figures]
+
+def _pack(name: str, figures: Sequence[Spec], path: Path) -> None:
+    stores = [_store(path, figure.name) for figure in figures]
     filled = [store for store in stores if store.records]
     if not filled:
         raise InputError(f"path {path} has no records of {name}; run it first.")
@@ -102,22 +111,20 @@ def _pack(name: str, figures: Sequence["Spec"], path: Path) -> None:
 
 
 def _sketch(path: Path) -> None:
-    from steinquad.paper.sketches import sketches
-
     typer.echo(f"Sketches in {' and '.join(map(str, sketches(path)))}.")
 
 
 def _part(
     name: str,
-    figures: Sequence["Spec"],
-    preset: "PresetName",
+    figures: Sequence[Spec],
+    preset: PresetName,
     seeds: Sequence[int] | None,
     methods: Sequence[str] | None,
     sizes: Sequence[int] | None,
-) -> dict[str, list["Run"]]:
+) -> dict[str, list[Run]]:
     """The runs that are asked for, by figure."""
     runs = {figure.name: figure.runs(preset, seeds) for figure in figures}
-    every = [run for found in runs.values() for run in found]
+    every = [run for each in runs.values() for run in each]
     for option, given, known in (
         ("--method", methods, {run.method: None for run in every}),
         ("--n", sizes, {run.n: None for run in every}),
@@ -131,31 +138,28 @@ def _part(
     return {
         figure: [
             run
-            for run in found
+            for run in every
             if (not methods or run.method in methods) and (not sizes or run.n in sizes)
         ]
-        for figure, found in runs.items()
+        for figure, every in runs.items()
     }
 
 
 def _run(
-    figure: "Spec", preset: "PresetName", path: Path, wanted: Sequence["Run"], jobs: int
-) -> list["Death"]:
+    figure: Spec, preset: PresetName, path: Path, requested: Sequence[Run], jobs: int
+) -> list[workers.Death]:
     """Run and record what is missing; the runs that died are handed back."""
-    from steinquad.paper.child import Death, records_of
-    from steinquad.paper.methods import build_problem
-    from steinquad.paper.store import RecordStore
-
-    store = RecordStore(path / f"{figure.name}.jsonl")
-    deaths, seconds = list[Death](), 0.0
+    store = _store(path, figure.name)
+    deaths, seconds = list[workers.Death](), 0.0
     with store.writing():
-        runs = [run for run in wanted if run.key not in store.records]
-        _announce(figure, preset, path, len(wanted), runs)
+        runs = [run for run in requested if run.key not in store.records]
+        _announce(figure, preset, path, len(requested), runs)
         for problem, d in {(run.problem, run.d) for run in runs}:
             build_problem(problem, d)  # which says what is not installed
         with progress_bar(label=figure.name, reading="CPU s") as progress:
-            for done, outcome in enumerate(records_of(runs, jobs, path / "evaluations"), 1):
-                if isinstance(outcome, Death):
+            outcomes = workers.records_of(runs, jobs, path / "evaluations")
+            for done, outcome in enumerate(outcomes, 1):
+                if isinstance(outcome, workers.Death):
                     deaths.append(outcome)
                     continue
                 store.add(outcome)
@@ -164,35 +168,27 @@ def _run(
     return deaths
 
 
-def _draw(figure: "Spec", preset: "PresetName", path: Path) -> bool:
+def _draw(figure: Spec, preset: PresetName, path: Path) -> bool:
     """Table and figure of what is recorded; False if that is nothing."""
-    from steinquad.paper.figures import reproduction
-    from steinquad.paper.store import RecordStore
-    from steinquad.paper.summary import markdown, summarize
-
-    store = RecordStore(path / f"{figure.name}.jsonl")
+    store = _store(path, figure.name)
     cells = summarize(figure, preset, store.records.values())
     if not cells:
         return False
     table = markdown(figure, cells)
     stem = path / f"{figure.name}-{preset}"
     stem.with_suffix(".md").write_text(table)
-    reproduction(figure, cells, path=stem.with_suffix(".png"))
+    draw_figure(figure, cells, path=stem.with_suffix(".png"))
     typer.echo(f"{table}Records in {store.path}, table in {stem}.md, figure in {stem}.png.")
     return True
 
 
-def _announce(figure: "Spec", preset: str, path: Path, wanted: int, runs: Sequence["Run"]) -> None:
+def _announce(figure: Spec, preset: str, path: Path, requested: int, runs: Sequence[Run]) -> None:
     """Say what it will cost before it starts."""
-    from steinquad.paper.spec import names
-    from steinquad.paper.store import RecordStore
-    from steinquad.paper.summary import known_cpu_seconds
-
-    stores = [RecordStore(path / f"{name}.jsonl") for name in {figure.name, *names()}]
+    stores = [_store(path, name) for name in {figure.name, *specs.names()}]
     records = [record for store in stores for record in store.records.values()]
     costs = known_cpu_seconds(runs, records)
     known = [cost for cost in costs if cost is not None]
-    line = f"{figure.name}, {preset}: {wanted} runs, {wanted - len(runs)} of them recorded"
+    line = f"{figure.name}, {preset}: {requested} runs, {requested - len(runs)} of them recorded"
     if runs:
         line += f"; {len(runs)} to do"
         if known:
@@ -203,16 +199,13 @@ def _announce(figure: "Spec", preset: str, path: Path, wanted: int, runs: Sequen
 
 
 def _list() -> None:
-    from steinquad.paper import paper
-    from steinquad.paper import spec as specs
-
     figures = [specs.load(name) for name in specs.names()]
     of = {item: figure for figure in figures for item in figure.items}
     table = Table(box=None, pad_edge=False)
     for heading in ("item", "name", "quick", "paper", "shows"):
         number = heading in specs.PRESETS
         table.add_column(heading, justify="right" if number else "left", no_wrap=True)
-    rows = [(item, title, of.get(item)) for item, title in paper.ITEMS.items()]
+    rows = [(item, title, of.get(item)) for item, title in ITEMS.items()]
     rows += [("ours", figure.title, figure) for figure in figures if not figure.items]
     for item, title, figure in rows:
         if figure is not None:
@@ -229,13 +222,13 @@ def _parse_seeds(text: str | None) -> list[int] | None:
     """`0-4` or `3,7` as numbers."""
     if text is None:
         return None
-    found = list[int]()
+    numbers = list[int]()
     try:
         for part in text.split(","):
             low, dash, high = part.partition("-")
-            found += range(int(low), int(high) + 1) if dash else [int(low)]
+            numbers += range(int(low), int(high) + 1) if dash else [int(low)]
     except ValueError:
-        found = []
-    if not found:
+        numbers = []
+    if not numbers:
         raise InputError(f"--seeds is {text!r}; write seeds such as 0-4 or 3,7.")
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(numbers))

@@ -1,14 +1,10 @@
-"""The command: files in, one answer out, wrong input is one line and exit code 2."""
+"""`steinquad integrate`: files in, one answer out; wrong input is one line and exit code 2."""
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pandas as pd
 import pytest
-
-from steinquad.cli.main import main
 
 
 @pytest.fixture
@@ -22,17 +18,9 @@ def table(tmp_path):
     return tmp_path
 
 
-def run(monkeypatch, capsys, *arguments):
-    monkeypatch.setattr(sys, "argv", ["steinquad", *map(str, arguments)])
-    with pytest.raises(SystemExit) as stop:
-        main()
-    return stop.value.code, capsys.readouterr()
-
-
 @pytest.mark.parametrize("name", ["data.csv", "data.parquet"])
-def test_json_has_the_promised_fields(table, monkeypatch, capsys, name):
-    code, out = run(
-        monkeypatch, capsys, "integrate", table / name, "--x", "x0,x1", "--score", "s0,s1",
+def test_json_has_the_promised_fields(command, table, name):
+    code, out = command("integrate", table / name, "--x", "x0,x1", "--score", "s0,s1",
         "--value", "f0", "--json",
     )  # fmt: skip
     record = json.loads(out.out)
@@ -41,18 +29,16 @@ def test_json_has_the_promised_fields(table, monkeypatch, capsys, name):
     assert abs(record["mean"] - 1) < 5 * record["std"] and record["n"] == 300
 
 
-def test_two_values_and_text(table, monkeypatch, capsys):
-    code, out = run(
-        monkeypatch, capsys, "integrate", table / "data.csv", "--x", "x0,x1", "--value", "f0,f1",
+def test_two_values_and_text(command, table):
+    code, out = command("integrate", table / "data.csv", "--x", "x0,x1", "--value", "f0,f1",
         "--method", "mc",
     )  # fmt: skip
     assert code == 0 and "E[f0]" in out.out and "E[f1]" in out.out
 
 
-def test_the_default_chooses_and_shows_its_candidates(table, monkeypatch, capsys):
+def test_the_default_chooses_and_shows_its_candidates(command, table, monkeypatch):
     monkeypatch.setenv("COLUMNS", "60")
-    code, out = run(
-        monkeypatch, capsys, "integrate", table / "data.csv", "--x", "x0,x1", "--score", "s0,s1",
+    code, out = command("integrate", table / "data.csv", "--x", "x0,x1", "--score", "s0,s1",
         "--value", "f0",
     )  # fmt: skip
     assert code == 0 and "Choose: Polynomial(score)" in out.out
@@ -60,20 +46,18 @@ def test_the_default_chooses_and_shows_its_candidates(table, monkeypatch, capsys
     assert max(map(len, out.out.splitlines())) <= 60 or "cheaper" in out.out
 
 
-def test_noise_and_chains_come_from_columns(table, monkeypatch, capsys):
+def test_noise_and_chains_come_from_columns(command, table):
     frame = pd.read_csv(table / "data.csv")
     frame["sd"], frame["chain"] = 0.1, np.repeat([0, 1], 150)
     frame.to_csv(table / "more.csv", index=False)
-    code, out = run(
-        monkeypatch, capsys, "integrate", table / "more.csv", *BASE, "--noise", "sd",
+    code, out = command("integrate", table / "more.csv", *BASE, "--noise", "sd",
         "--groups", "chain", "--method", "polynomial", "--json",
     )  # fmt: skip
     assert code == 0 and abs(json.loads(out.out)["mean"] - 1) < 0.1
 
 
-def test_figure_and_support(table, monkeypatch, capsys):
-    code, _ = run(
-        monkeypatch, capsys, "integrate", table / "data.csv", "--x", "x0,x1", "--score", "s0,s1",
+def test_figure_and_support(command, table):
+    code, _ = command("integrate", table / "data.csv", "--x", "x0,x1", "--score", "s0,s1",
         "--value", "f0", "--support", "0=-9:9,x1=-9:", "--figure", table / "fit.png",
     )  # fmt: skip
     assert code == 0 and (table / "fit.png").stat().st_size > 5000
@@ -99,7 +83,7 @@ BASE = ["--x", "x0,x1", "--score", "s0,s1", "--value", "f0"]
         (["short.csv", *BASE], "give at least 2"),
     ],
 )
-def test_wrong_input_is_one_line_and_exit_2(table, monkeypatch, capsys, arguments, message):
+def test_wrong_input_is_one_line_and_exit_2(command, table, monkeypatch, arguments, message):
     (table / "broken.parquet").write_bytes(b"not parquet")
     (table / "broken.csv").write_text("a,b\n1,2\n3\n")
     frame = pd.read_csv(table / "data.csv")
@@ -107,19 +91,6 @@ def test_wrong_input_is_one_line_and_exit_2(table, monkeypatch, capsys, argument
     frame.loc[3, "f0"] = np.nan
     frame.to_csv(table / "holes.csv", index=False)
     monkeypatch.chdir(table)
-    code, out = run(monkeypatch, capsys, "integrate", *arguments)
+    code, out = command("integrate", *arguments)
     assert code == 2 and message in out.err
     assert out.err.count("\n") == 1 and "Traceback" not in out.err
-
-
-def test_installed_command_exits_2_without_traceback(tmp_path):
-    command = [sys.executable, "-m", "steinquad", "integrate", "no.csv", *BASE]
-    run = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
-    assert run.returncode == 2 and "Traceback" not in run.stderr
-
-
-def test_demo_prints_both_methods_and_saves_a_figure(tmp_path, monkeypatch, capsys):
-    figure = tmp_path / "demo.png"
-    code, out = run(monkeypatch, capsys, "demo", "--n", "200", "--figure", figure)
-    assert code == 0 and figure.stat().st_size > 5000
-    assert "MonteCarlo" in out.out and "BSN" in out.out and "truth" in out.out

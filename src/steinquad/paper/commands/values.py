@@ -15,9 +15,17 @@ BATCH = 32  # evaluations between two writes
 
 
 class Values:
-    """Values of f in a JSON-lines file, whose first line says what they are; None keeps none.
+    """Values of f in a JSON-lines file, so that a command that was stopped goes on.
 
-    A run that is killed while it writes leaves a last line without its end, which is dropped.
+    The first line says what they are values of, the others hold a batch each. A run that is
+    killed while it writes leaves a last line without its end, which is dropped.
+
+    Args:
+        path: the file, made if it is not there; None keeps the values in memory only.
+        settings: what the values depend on; a file of other settings is refused.
+
+    Attributes:
+        rows: the values so far, one a point.
     """
 
     def __init__(self, path: Path | None, settings: dict[str, str | int]) -> None:
@@ -32,7 +40,7 @@ class Values:
             if not whole and begun:
                 path.write_text(json.dumps(settings) + "\n")
                 return
-            found, *rows = map(json.loads, (whole or text).splitlines())
+            kept, *rows = map(json.loads, (whole or text).splitlines())
             self.rows = [value for row in rows for value in row]
         except (json.JSONDecodeError, UnicodeDecodeError, TypeError):
             raise InputError(
@@ -42,15 +50,15 @@ class Values:
             raise InputError(
                 f"--path {path} cannot be used ({error.strerror}); name a file that can."
             ) from None
-        if found != settings:
+        if kept != settings:
             raise InputError(
-                f"--path {path} holds values of {found}, not of {settings}; name another file."
+                f"--path {path} holds values of {kept}, not of {settings}; name another file."
             )
         if whole != text:
             path.write_text(whole)
 
     def add(self, values: Array) -> None:
-        """Keep some more."""
+        """Append the values (batch,) of the next points; they are in the file on return."""
         self.rows += values.tolist()
         if self.path is not None:
             with self.path.open("a") as file:
@@ -60,7 +68,18 @@ class Values:
 def evaluate(
     problem: Problem, x: Array, done: Values, progress: Progress, *, batch: int = BATCH
 ) -> Array:
-    """f at every point, from the first that is not done; kept after each batch."""
+    """f at every point, those that are not kept yet evaluated batch by batch and kept.
+
+    Args:
+        problem: whose integrand is evaluated.
+        x: all points (n, d), the same whenever the command is run.
+        done: the values of the first points, to which the others are added.
+        progress: called with (points done, points, spread of the values).
+        batch: evaluations between two writes: what a stop can cost.
+
+    Returns:
+        All values (n,).
+    """
     while len(done.rows) < len(x):
         start = len(done.rows)
         done.add(problem.integrand(x[start : start + batch]))

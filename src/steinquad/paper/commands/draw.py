@@ -10,23 +10,22 @@ import pyarrow.parquet
 import typer
 from rich.console import Console
 
+import steinquad as sq
 from steinquad._types import Array
-from steinquad.cli.evaluations import BATCH, Values, evaluate
-from steinquad.cli.progress import progress_bar
 from steinquad.errors import InputError
+from steinquad.paper.commands.values import BATCH, Values, evaluate
+from steinquad.problems.goodwin import PARAMETERS
+from steinquad.terminal.help import GroupedHelp
+from steinquad.terminal.progress import progress_bar
 
 __all__ = ["app"]
 
 app = typer.Typer(
     help="Write draws, values and scores of a problem to a file.",
+    cls=GroupedHelp,
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-
-
-@app.callback()
-def _root() -> None:
-    """Write draws, values and scores of a problem to a file."""
 
 
 @app.command()
@@ -49,9 +48,6 @@ def goodwin(
     ] = None,
 ) -> None:
     """Chains of the Goodwin posterior: w_* are the points, a1, a2, k, alpha the values."""
-    import steinquad as sq
-    from steinquad.problems.goodwin import PARAMETERS
-
     if sampler not in ("mala", "nuts"):
         raise InputError(f"--sampler is {sampler!r}; choose mala or nuts.")
     if sampler == "nuts" and candidates != 1:
@@ -93,8 +89,6 @@ def wind_farm(
     ] = None,
 ) -> None:
     """Independent draws of the seven inputs, their scores score_*, and the thrust coefficient."""
-    import steinquad as sq
-
     _check_writable(file)
     problem = sq.problems.wind_farm(physics=physics, simulator=simulator)
     x = problem.measure.sample(n, seed=seed)

@@ -1,9 +1,9 @@
-"""Runs in child processes, where CPU seconds and peak memory can be measured.
+"""Runs in worker processes, where CPU seconds and peak memory can be measured.
 
-A child is used again for the next run, which saves the import. To keep its figures honest it
+A worker is used again for the next run, which saves the import. To keep its figures honest it
 drops all compiled programs after each run, sets the peak back before the next, and is replaced
 as soon as it holds more memory at rest than when it was new. Where the system cannot set the peak
-back, every run has a child of its own.
+back, every run has a worker of its own.
 """
 
 import gc
@@ -43,14 +43,14 @@ from steinquad.problems import Problem
 
 __all__ = ["Death", "execute", "records_of"]
 
-LEFT_OVER = 48.0  # MiB that a child may hold at rest beyond what it held when it was new
+LEFT_OVER = 48.0  # MiB that a worker may hold at rest beyond what it held when it was new
 WARM_UP = Run("genz-continuous", "MC", 8, 1, 0)  # what is loaded late is loaded by this
 STATUS, CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
 @dataclass(frozen=True)
 class Death:
-    """A child that ended without an answer: killed for its memory, most likely."""
+    """A worker that ended without an answer: killed for its memory, most likely."""
 
     run: Run
     exit_code: int | None
@@ -59,32 +59,32 @@ class Death:
 def records_of(
     runs: Sequence[Run], jobs: int, directory: Path | None = None
 ) -> Iterator[Record | Death]:
-    """The outcomes of runs as they come, from so many children at a time.
+    """The outcomes of runs as they come, from so many workers at a time.
 
     Args:
         runs: what is to be done.
-        jobs: how many children.
+        jobs: how many workers.
         directory: where evaluations that are dear are kept for other runs.
     """
     waiting = iter(runs)
-    busy: dict[Connection, _Child] = {}
+    busy: dict[Connection, _Worker] = {}
     try:
         _start(waiting, busy, jobs, directory)
         while busy:
             for ready in wait(list(busy)):
-                child = busy.pop(ready)  # pyright: ignore[reportArgumentType]
-                answer, again = child.answer()
+                worker = busy.pop(ready)  # pyright: ignore[reportArgumentType]
+                answer, again = worker.answer()
                 following = next(waiting, None) if again else None
                 if following is None:
-                    child.end()
+                    worker.end()
                 else:
-                    child.begin(following)
-                    busy[child.connection] = child
+                    worker.begin(following)
+                    busy[worker.connection] = worker
                 yield answer
             _start(waiting, busy, jobs, directory)
     finally:
-        for child in busy.values():
-            child.end()
+        for worker in busy.values():
+            worker.end()
 
 
 def execute(run: Run, directory: Path | None = None) -> Record:
@@ -143,7 +143,7 @@ def _integrate(
     }
 
 
-class _Child:
+class _Worker:
     """A new interpreter that does runs until it is told to end."""
 
     def __init__(self, directory: Path | None) -> None:
@@ -159,7 +159,7 @@ class _Child:
             self.connection.send(run)
 
     def answer(self) -> tuple[Record | Death, bool]:
-        """What came of it, and whether the child can be used again."""
+        """What came of it, and whether the worker can be used again."""
         try:
             return self.connection.recv()
         except (EOFError, ConnectionError):
@@ -173,20 +173,20 @@ class _Child:
 
 
 def _start(
-    waiting: Iterator[Run], busy: dict[Connection, _Child], jobs: int, directory: Path | None
+    waiting: Iterator[Run], busy: dict[Connection, _Worker], jobs: int, directory: Path | None
 ) -> None:
-    """New children for as many runs as may go on."""
+    """New workers for as many runs as may go on."""
     while len(busy) < jobs:
         run = next(waiting, None)
         if run is None:
             return
-        child = _Child(directory)
-        busy[child.connection] = child
-        child.begin(run)
+        worker = _Worker(directory)
+        busy[worker.connection] = worker
+        worker.begin(run)
 
 
 def _serve(connection: Connection, directory: Path | None) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent stops, and stops its children
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent stops, and stops its workers
     threading.Thread(target=_end_with_parent, daemon=True).start()
     execute(WARM_UP)
     new = _rest()
@@ -200,7 +200,7 @@ def _serve(connection: Connection, directory: Path | None) -> None:
 
 
 def _end_with_parent() -> None:
-    """A parent that was killed cannot stop its children."""
+    """A parent that was killed cannot stop its workers."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()

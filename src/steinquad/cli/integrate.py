@@ -1,0 +1,75 @@
+"""`steinquad integrate FILE`: an expectation from points, values and scores in a table."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+import steinquad as sq
+from steinquad.cli.candidates import candidate_table
+from steinquad.cli.tables import column_names, parse_support, read_table, select
+from steinquad.errors import InputError
+from steinquad.terminal.progress import progress_bar
+
+__all__ = ["integrate"]
+
+METHODS = {
+    "auto": sq.Choose,
+    "bsn": sq.BSN,
+    "bsn-paper": sq.BSN.paper,
+    "polynomial": sq.Polynomial,
+    "cf": sq.ControlFunctional,
+    "mc": sq.MonteCarlo,
+    "qmc": sq.QuasiMonteCarlo,
+}
+
+
+def integrate(
+    file: Annotated[Path, typer.Argument(help="CSV or Parquet file, a row a point.")],
+    x: Annotated[str, typer.Option(help="Columns of the points, e.g. x0,x1.")],
+    value: Annotated[str, typer.Option(help="Column(s) of f at the points, e.g. f0.")],
+    score: Annotated[str | None, typer.Option(help="Columns of the score, like --x.")] = None,
+    support: Annotated[
+        str | None, typer.Option(help="Bounds of coordinates, e.g. 0=0:45,3=0: (open side empty).")
+    ] = None,
+    weights: Annotated[str | None, typer.Option(help="Column of importance weights.")] = None,
+    noise: Annotated[str | None, typer.Option(help="Column of the std of errors in f.")] = None,
+    groups: Annotated[
+        str | None, typer.Option(help="Column of the Markov chain, or replicate, of each row.")
+    ] = None,
+    method: Annotated[
+        str, typer.Option(help="auto, bsn, bsn-paper, polynomial, cf, mc or qmc.")
+    ] = "auto",
+    seed: Annotated[int, typer.Option(help="Seed of the method.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    figure: Annotated[Path | None, typer.Option(help="Save a figure of the fit here.")] = None,
+) -> None:
+    """Estimate E[f] from points, values and scores in a file."""
+    if method not in METHODS:
+        raise InputError(f"--method is {method!r}; choose one of {', '.join(METHODS)}.")
+    table = read_table(file)
+    points = select(table, "--x", x)
+    values = select(table, "--value", value)
+    data = sq.Dataset(
+        points,
+        values[:, 0] if values.shape[1] == 1 else values,
+        score=None if score is None else select(table, "--score", score),
+        support=None if support is None else parse_support(support),
+        weights=None if weights is None else select(table, "--weights", weights)[:, 0],
+        names=column_names(x),
+        noise=None if noise is None else select(table, "--noise", noise),
+        groups=None if groups is None else select(table, "--groups", groups)[:, 0],
+    )
+    with progress_bar(enabled=not as_json) as progress:
+        answer = sq.estimate(data, method=METHODS[method](), seed=seed, progress=progress)
+    if figure is not None:
+        answer.plot(path=figure)
+    if as_json:
+        typer.echo(json.dumps(answer.to_dict()))
+    else:
+        console = Console()
+        console.print(str(answer), highlight=False, markup=False)
+        if answer.candidates:
+            console.print(candidate_table(answer.candidates))

@@ -1,0 +1,1 @@
+"""The commands of the paper: `steinquad reproduce`, `steinquad draw`, `steinquad truth`."""

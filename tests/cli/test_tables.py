@@ -1,0 +1,63 @@
+"""Column lists and bounds as users write them."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from steinquad.cli.tables import column_names, parse_support, select
+from steinquad.errors import InputError
+
+# Whatever a column may be called, but for the comma, and without spaces at its ends.
+NAMES = st.text(st.characters(exclude_characters=",", exclude_categories=["Cs"]), min_size=1).map(
+    str.strip
+)
+SPACES = st.text(" \t", max_size=2)
+NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
+
+
+@given(st.lists(st.tuples(NAMES, SPACES, SPACES), min_size=1))
+def test_names_come_back_whatever_the_spaces_around_them(parts):
+    text = ",".join(before + name + after for name, before, after in parts)
+    assert column_names(text) == [name for name, _, _ in parts]
+
+
+@given(st.data(), st.lists(NAMES.filter(bool), min_size=1, max_size=5, unique=True))
+def test_columns_are_selected_in_the_order_in_which_they_are_named(data, names):
+    table = pa.table({name: [float(i), i + 0.5] for i, name in enumerate(names)})
+    chosen = data.draw(st.lists(st.sampled_from(names), min_size=1, max_size=4))
+    array = select(table, "--x", ",".join(chosen))
+    np.testing.assert_array_equal(array[0], [names.index(name) for name in chosen])
+    assert array.shape == (2, len(chosen)) and array.dtype == np.float64
+
+
+@given(st.text(), st.lists(NAMES, max_size=3, unique=True))
+def test_any_text_is_an_array_or_one_sentence(text, names):
+    table = pa.table({name: [1.0] for name in names})
+    if set(column_names(text)) <= set(names):
+        assert select(table, "--x", text).shape == (1, text.count(",") + 1)
+    else:
+        with pytest.raises(InputError, match="--x names column"):
+            select(table, "--x", text)
+
+
+KEYS = st.integers(0, 99) | st.from_regex(r"[a-z]\w{0,5}", fullmatch=True)
+SIDES = st.none() | NUMBERS
+
+
+@given(st.dictionaries(KEYS, st.tuples(SIDES, SIDES), min_size=1, max_size=5))
+def test_bounds_come_back(bounds):
+    sides = {key: ["" if side is None else repr(side) for side in bounds[key]] for key in bounds}
+    text = ",".join(f"{key}={low}:{high}" for key, (low, high) in sides.items())
+    assert parse_support(text) == bounds
+
+
+@given(st.text("0123456789=:,.- ax"))
+def test_any_bounds_are_read_or_refused_with_an_example(text):
+    try:
+        bounds = parse_support(text)
+    except InputError as error:
+        assert str(error).startswith("--support has ") and str(error).endswith("0=0:45,3=0:.")
+    else:
+        assert 1 <= len(bounds) <= text.count(",") + 1
