@@ -50,7 +50,15 @@ class ChainDraws:
     def columns(
         self, names: Sequence[str] | None = None, argument: str = "draws"
     ) -> tuple[Array, list[str]]:
-        """Every entry of the named variables, or of all, as a column: (n, D), and its label."""
+        """Every entry of the variables as a column, (n, D), and its label.
+
+        Args:
+            names: of the variables, by default all.
+            argument: what to call the draws in messages.
+
+        Raises:
+            InputError: if an entry is not finite.
+        """
         parts: list[Array] = []
         labels: list[str] = []
         for name in self.variables if names is None else names:
@@ -61,11 +69,19 @@ class ChainDraws:
         return np.concatenate(parts, axis=1), labels
 
     def for_function(self) -> Any:
-        """What a user's function receives: a dict of arrays (n, *shape), or one (n, d)."""
+        """What a user's function receives.
+
+        A dict of arrays (n, *shape) by name, or one array (n, d) where the draws came as one.
+        """
         return dict(self.variables) if self.named else self.variables[UNNAMED]
 
     def check_aligned(self, name: str, other: "ChainDraws") -> None:
-        """Refuse what belongs to other draws."""
+        """Refuse what belongs to other draws, by the number of chains and of draws in each.
+
+        Args:
+            name: of the argument, for the message.
+            other: what should have one entry for each of these draws.
+        """
         if (self.chains, self.draws) != (other.chains, other.draws):
             raise InputError(
                 f"{name} has {other.chains} chains of {other.draws} draws but draws has "
@@ -74,13 +90,19 @@ class ChainDraws:
 
 
 def read(draws: Any, argument: str = "draws", group: str = "posterior") -> ChainDraws:
-    """Draws in any layout.
+    """Read draws in any layout that samplers and their users have.
 
     Args:
         draws: an ArviZ `DataTree` or `InferenceData`, an xarray `Dataset`, a mapping of arrays
             (chain, draw, *shape), or an array (chain, draw, dim) or (draw, dim).
         argument: what to call it in messages.
-        group: of a tree that is wanted.
+        group: of a tree that is requested.
+
+    Returns:
+        The same draws in one layout, with a label for every entry of every variable.
+
+    Raises:
+        InputError: if they are no numbers, or their chains or draws differ in number.
     """
     node = tree_node(draws, group)
     groups = is_xarray(draws) and getattr(draws, "children", None)
@@ -111,13 +133,20 @@ def read(draws: Any, argument: str = "draws", group: str = "posterior") -> Chain
 
 
 def is_xarray(value: Any) -> bool:
-    """Whether it is a dataset or a tree of xarray; only a loaded module can have made one."""
+    """Whether a value is a dataset or a tree of xarray.
+
+    Never imports xarray, which is optional: only a loaded module can have made one.
+    """
     xarray = sys.modules.get("xarray")
     return xarray is not None and isinstance(value, xarray.Dataset | xarray.DataTree)
 
 
 def tree_node(draws: Any, group: str) -> Any:
-    """A group of a `DataTree` or an `InferenceData`, None if there is none."""
+    """A group of a `DataTree` or an `InferenceData`, by its name.
+
+    Returns:
+        The group, or None where there is none and for everything that is no tree.
+    """
     if is_xarray(draws):
         return getattr(draws, "children", {}).get(group)
     if callable(getattr(draws, "groups", None)):  # InferenceData
@@ -183,7 +212,15 @@ def _from_arrays(
 
 
 def entry_labels(name: str, axes: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """`theta[0, 1]` for every entry, C order; `axes` are the coordinates of each dimension."""
+    """Names of the entries of an array in C order, as ArviZ writes them.
+
+    Args:
+        name: of the variable.
+        axes: the coordinates of each dimension; none for a number.
+
+    >>> entry_labels("theta", [["north", "south"], ["0"]])
+    ('theta[north, 0]', 'theta[south, 0]')
+    """
     return tuple(f"{name}[{', '.join(index)}]" if axes else name for index in product(*axes))
 
 
