@@ -7,7 +7,7 @@ import pytest
 import scipy.stats as st
 
 import steinquad as sq
-from steinquad.estimate import Status
+from steinquad.fit import Status
 
 SIGMA = 0.5  # of the logarithm
 

@@ -19,7 +19,7 @@ from steinquad.chains.scores import Located, locate
 from steinquad.dataset import Dataset, as_weights
 from steinquad.designs.chains import RHAT_LIMIT, convergence, stuck
 from steinquad.errors import InputError
-from steinquad.estimate import Status
+from steinquad.fit import Status
 from steinquad.fitting.standard_frame import score_obstacle
 from steinquad.methods.base import Method
 from steinquad.methods.choose import Choose

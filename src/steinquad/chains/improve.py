@@ -6,7 +6,7 @@ averaged; its autocorrelation is in the standard error. No features at all, the 
 candidate too.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -16,17 +16,18 @@ from scipy.special import stdtrit
 from steinquad._types import Array
 from steinquad.chains.identity import least_effective_size
 from steinquad.chains.regression import SPARSE, candidates
-from steinquad.checking.cross_fit import ROUNDING, parts
+from steinquad.checking.folds import folds_of
+from steinquad.checking.held_out import residuals
 from steinquad.checking.standard_error import (
     FALSE_ALARM,
+    ROUNDING,
     robust_standard_error,
     standard_error,
     tail_freedom,
 )
 from steinquad.dataset import Dataset
-from steinquad.methods.base import constant_outputs
 
-__all__ = ["Expectation", "Expectations", "average", "held_out_residuals", "improve", "plain"]
+__all__ = ["Expectation", "Expectations", "average", "improve", "plain"]
 
 FOLDS = 5
 FEWEST = 20  # draws from which features are tried
@@ -87,7 +88,7 @@ def plain(data: Dataset) -> Expectations:
     Returns:
         The same answer as plain and as better one; outputs that do not vary have no error.
     """
-    constant = constant_outputs(data)
+    constant = data.constant
     mean, std, dof = average(data.fx, data)
     std[constant] = 0.0
     names = tuple("constant" if c else PLAIN for c in constant)
@@ -135,27 +136,11 @@ def average(values: Array, data: Dataset) -> tuple[Array, Array, Array]:
     return weights @ values / weights.sum(), std, np.array([dof for _, dof in errors])
 
 
-def held_out_residuals(
-    values: Array, blocks: Sequence[np.ndarray], predictions: Iterable[Array]
-) -> Array:
-    """What is left of the outputs after predictions by fits that have not seen them, (n, k).
-
-    Args:
-        values: the outputs, (n, k).
-        blocks: rows of each block; together all of them.
-        predictions: of the outputs in each block, (block, k), by the fit outside of it.
-    """
-    residuals = values.copy()
-    for block, prediction in zip(blocks, predictions, strict=True):
-        residuals[block] -= prediction
-    return residuals
-
-
 def _try_features(data: Dataset, best: "_Best", sparse: int) -> None:
     """Let every order of features compete that the draws can tell from a constant."""
     assert data.score is not None
     size = least_effective_size(data.score, data)
-    blocks = parts(data, FOLDS, seed=0)  # chains are cut in their order
+    blocks = folds_of(data, FOLDS, seed=0)  # chains are cut in their order
     held_in = min(data.n - len(block) for block in blocks)
     for candidate in candidates(data, held_in, sparse):
         fits = [candidate.fit_outside(data, best.values, block) for block in blocks]
@@ -167,9 +152,7 @@ def _try_features(data: Dataset, best: "_Best", sparse: int) -> None:
                 name,
                 np.sqrt(1 + imitation),
                 (
-                    held_out_residuals(
-                        best.values, blocks, (fit.prediction(order, ridge) for fit in fits)
-                    )
+                    residuals(best.values, blocks, (fit.prediction(order, ridge) for fit in fits))
                     for ridge in candidate.ridges(order)
                 ),
             )
@@ -204,16 +187,16 @@ class _Best:
         total = self.weights.sum()
         average = self.weights @ self.values / total
         means, errors = average.copy(), np.full_like(self.error, np.inf)
-        for residuals in fits:
-            error = spread * robust_standard_error(residuals, self.weights)[0]
+        for left in fits:
+            error = spread * robust_standard_error(left, self.weights)[0]
             error = np.maximum(error, self.least)
-            mean = self.weights @ residuals / total
+            mean = self.weights @ left / total
             closer = error < errors
             means[closer], errors[closer] = mean[closer], error[closer]
-            sound = tail_freedom(residuals, self.weights) >= self.freedom
+            sound = tail_freedom(left, self.weights) >= self.freedom
             near = np.abs(mean - average) <= self.farthest
             better = (error < CLEARLY * self.error) & sound & near
-            self.residuals[:, better], self.error[better] = residuals[:, better], error[better]
+            self.residuals[:, better], self.error[better] = left[:, better], error[better]
             self.name[better], self.spread[better] = name, spread
             self.truncation[better] = self._truncation(mean, error)[better]
         self.before = means, errors

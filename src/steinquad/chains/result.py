@@ -10,7 +10,7 @@ from steinquad.chains.layout import ChainDraws
 from steinquad.chains.row import COLUMNS, SummaryRow
 from steinquad.chains.tree import with_answers
 from steinquad.errors import InputError
-from steinquad.estimate import Status
+from steinquad.fit import Status
 
 __all__ = ["PosteriorSummary"]
 
