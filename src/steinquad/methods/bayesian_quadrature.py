@@ -18,7 +18,8 @@ from steinquad.estimate import Estimate
 from steinquad.fitting.gaussian_process import Fixed, estimate_by_process
 from steinquad.kernels import Kernel, Matern, embed
 from steinquad.measures.base import Measure
-from steinquad.measures.factors import Factors, Marginal, factors
+from steinquad.measures.factors import Factors
+from steinquad.measures.marginal import Marginal
 from steinquad.methods.base import constant_estimate, constant_outputs
 from steinquad.posterior.gaussian_process import Criterion, memory_obstacle
 
@@ -105,7 +106,7 @@ class BayesianQuadrature:
                 f"measure is missing and {self.name} integrates its kernel against the measure; "
                 f"pass measure=, or use {ALTERNATIVES}."
             )
-        if factors(measure) is None:
+        if measure.factors() is None:
             return (
                 f"measure {type(measure).__name__} is not known as a product, or mixture of "
                 f"products, of laws of one coordinate, which {self.name} needs to integrate its "
@@ -142,7 +143,7 @@ class BayesianQuadrature:
         obstacle = self.obstacle(data, measure)
         if obstacle or measure is None:
             raise InputError(obstacle or "measure is missing.")
-        laws = factors(measure)
+        laws = measure.factors()
         assert laws is not None
         z = laws.affine.points(data.x[data.effective_weights > 0])
         separate = self.lengthscales != "isotropic"
