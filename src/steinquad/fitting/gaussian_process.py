@@ -14,14 +14,12 @@ from steinquad.estimate import Estimate, Status
 from steinquad.fitting.outputs import Outputs, correlated
 from steinquad.methods.base import constant_estimate, constant_outputs
 from steinquad.posterior.gaussian_process import (
-    Criterion,
     GaussianProcess,
+    GaussianProcessData,
     Hyperparameters,
-    Optimum,
-    ProcessData,
-    optimize,
 )
 from steinquad.posterior.gram import Gram, KernelPoints
+from steinquad.posterior.hyperparameter_search import Criterion, Optimum, optimize
 
 __all__ = ["Fixed", "KernelFrame", "estimate_by_process"]
 
@@ -105,7 +103,7 @@ def estimate_by_process(
         groups = [np.array([j]) for j in groups[0]]
     parts: list[_Part] = []
     for own, first in zip(groups, _first(start, len(groups), frame.dim), strict=True):
-        process = ProcessData(
+        process = GaussianProcessData(
             gram=frame.gram,
             points=points,
             y=outputs.values[:, own],
@@ -180,7 +178,7 @@ class _Part:
     @classmethod
     def of(
         cls,
-        process: ProcessData,
+        process: GaussianProcessData,
         optimum: Optimum,
         criterion: Criterion,
         frame: KernelFrame,

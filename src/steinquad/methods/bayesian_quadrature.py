@@ -21,7 +21,7 @@ from steinquad.measures.base import Measure
 from steinquad.measures.factors import Factors
 from steinquad.measures.marginal import Marginal
 from steinquad.methods.base import constant_estimate, constant_outputs
-from steinquad.posterior.gaussian_process import Criterion, memory_obstacle
+from steinquad.posterior.hyperparameter_search import Criterion, memory_obstacle
 
 __all__ = ["BayesianQuadrature"]
 

@@ -19,7 +19,7 @@ from steinquad.kernels.stein_kernel import RadialKernel, RadialMatern52, SteinPo
 from steinquad.measures.affine import Affine
 from steinquad.measures.base import Measure
 from steinquad.methods.base import constant_estimate, constant_outputs
-from steinquad.posterior.gaussian_process import Criterion, memory_obstacle
+from steinquad.posterior.hyperparameter_search import Criterion, memory_obstacle
 from steinquad.stein.multipliers import Boundary, Points
 from steinquad.support import Support
 
