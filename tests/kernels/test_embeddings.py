@@ -28,7 +28,8 @@ from steinquad.kernels import (
 )
 from steinquad.kernels.embeddings import CLOSED_FORMS
 from steinquad.measures import Product, Truncated, as_measure
-from steinquad.measures.factors import Factors, Functions, Marginal, factors
+from steinquad.measures.factors import Factors
+from steinquad.measures.marginal import Functions, Marginal
 
 KERNELS = [RBF(), Matern(0.5), Matern(1.5), Matern(2.5)]
 LENGTHSCALES = [0.05, 0.7, 5.0]
@@ -36,7 +37,7 @@ INF = math.inf
 
 
 def law_of(dist: Any) -> Marginal:
-    found = factors(as_measure(dist))
+    found = as_measure(dist).factors()
     assert found is not None
     return found.components[0][0]
 
@@ -348,7 +349,7 @@ def draw(law: Factors, n: int) -> np.ndarray:
 @pytest.mark.parametrize("kernel", [RBF(), Matern(2.5)], ids=str)
 def test_embed(kernel, kind, d):
     measure = as_measure(measure_of(d, kind))
-    law = factors(measure)
+    law = measure.factors()
     assert law is not None
     scales = 0.8 + np.arange(d) / 3
     draws = draw(law, 4_000)
@@ -382,7 +383,7 @@ def test_embed(kernel, kind, d):
 
 
 def test_embed_of_a_mixture_in_25_digits():
-    law = factors(as_measure(MIXTURE))
+    law = as_measure(MIXTURE).factors()
     assert law is not None
     z = np.array([[-0.5], [1.2], [3.6]])
     for kernel in (RBF(), Matern(0.5)):
@@ -469,7 +470,7 @@ def test_refusals():
     for lengthscale in (0.0, -1.0, INF, math.nan, "a", None):
         with pytest.raises(InputError, match="lengthscale is"):
             kernel_mean(RBF(), lengthscale, LAWS["standard"], np.zeros(1))
-    law = factors(as_measure(measure_of(5, "mixture")))
+    law = as_measure(measure_of(5, "mixture")).factors()
     assert isinstance(law, Factors)
     with pytest.raises(InputError, match="lengthscales has 2 entries but the law has dim 5"):
         embed(RBF(), [1.0, 2.0], law, np.zeros((3, 5)))

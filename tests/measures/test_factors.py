@@ -8,7 +8,8 @@ import pytest
 import scipy.stats as st
 
 from steinquad.measures import Draws, LogDensity, Measure, Product, Truncated, as_measure
-from steinquad.measures.factors import MOST_COMPONENTS, Marginal, factors, gap
+from steinquad.measures.factors import MOST_COMPONENTS
+from steinquad.measures.marginal import Marginal, gap
 from steinquad.support import Support
 
 RNG = np.random.default_rng(11)
@@ -153,7 +154,7 @@ VECTORS = {
 
 
 def check(measure: Measure, components: int, tolerance: float = 1e-11) -> None:
-    law = factors(measure)
+    law = measure.factors()
     assert law is not None and len(law.components) == len(law.weights) == components
     assert law.weights.sum() == pytest.approx(1.0, abs=1e-14)
     assert law.independent == (components == 1) and law.dim == measure.dim
@@ -177,7 +178,7 @@ def test_scalar_laws(name):
     with jax.enable_x64(True):
         measure = as_measure(make())
     check(measure, components)
-    law = factors(measure)
+    law = measure.factors()
     assert law is not None
     p = np.array([1e-9, 1e-3, 0.3, 0.5, 0.8, 0.9999])
     for (coordinate,) in law.components:
@@ -211,13 +212,13 @@ def test_laws_that_do_not_factorize():
     )
     student = nd.MultivariateStudentT(4.5, np.zeros(2), np.eye(2))
     for dist in (mixture, student, scalar_mixture().expand([7]).to_event(1)):
-        assert factors(as_measure(dist)) is None
-    assert factors(LogDensity(lambda x: -(x @ x), 2)) is None
-    assert factors(Draws(np.zeros((3, 1)), np.zeros((3, 1)))) is None
-    assert factors(Product({"a": st.norm(), "b": LogDensity(lambda x: -(x @ x), 1)})) is None
-    assert factors(Product({f"w{i}": scalar_mixture() for i in range(6)})) is not None
+        assert as_measure(dist).factors() is None
+    assert LogDensity(lambda x: -(x @ x), 2).factors() is None
+    assert Draws(np.zeros((3, 1)), np.zeros((3, 1))).factors() is None
+    assert Product({"a": st.norm(), "b": LogDensity(lambda x: -(x @ x), 1)}).factors() is None
+    assert Product({f"w{i}": scalar_mixture() for i in range(6)}).factors() is not None
     assert 3**6 <= MOST_COMPONENTS < 3**7
-    assert factors(Product({f"w{i}": scalar_mixture() for i in range(7)})) is None
+    assert Product({f"w{i}": scalar_mixture() for i in range(7)}).factors() is None
 
 
 def test_diagonal_covariances_stay_in_the_users_coordinates():
@@ -226,7 +227,7 @@ def test_diagonal_covariances_stay_in_the_users_coordinates():
         nd.Categorical(np.array([0.5, 0.5])),
         nd.MultivariateNormal(np.zeros((2, 2)), np.stack([np.diag(s) for s in scales])),
     )
-    law = factors(as_measure(dist))
+    law = as_measure(dist).factors()
     assert law is not None and np.array_equal(law.affine.matrix, np.eye(2))
     got = [[coordinate.scale**2 for coordinate in part] for part in law.components]
     np.testing.assert_allclose(got, scales, rtol=1e-6)

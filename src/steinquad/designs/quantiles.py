@@ -6,7 +6,7 @@ from scipy.special import ndtr
 from steinquad._types import Array
 from steinquad.errors import InputError
 from steinquad.measures.base import Measure
-from steinquad.measures.factors import Factors, factors
+from steinquad.measures.factors import Factors
 
 __all__ = ["from_uniform", "moments"]
 
@@ -68,7 +68,7 @@ def _integrate(x: Array, names: tuple[str, ...]) -> tuple[Array, Array]:
 
 
 def _factors(measure: Measure) -> Factors:
-    law = factors(measure)
+    law = measure.factors()
     if law is None:
         raise InputError(
             f"measure {type(measure).__name__} has no icdf and is no product or normal in affine "

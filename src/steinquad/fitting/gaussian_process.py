@@ -13,14 +13,12 @@ from steinquad.fit import Fit, Status, WarmStart
 from steinquad.fitting.outputs import Outputs, correlated
 from steinquad.points import Points
 from steinquad.posterior.gaussian_process import (
-    Criterion,
     GaussianProcess,
+    GaussianProcessData,
     Hyperparameters,
-    Optimum,
-    ProcessData,
-    optimize,
 )
 from steinquad.posterior.gram import Gram, KernelPoints
+from steinquad.posterior.hyperparameter_search import Criterion, Optimum, optimize
 
 __all__ = ["Fixed", "KernelFrame", "Problem", "fit_gaussian_process"]
 
@@ -125,7 +123,7 @@ def fit_gaussian_process(
     parts: list[_Part] = []
     known = start if isinstance(start, GaussianProcessStart) else GaussianProcessStart(())
     for own, first in zip(groups, known.first(len(groups), frame.dim), strict=True):
-        process = ProcessData(
+        process = GaussianProcessData(
             gram=frame.gram,
             points=points,
             y=outputs.values[:, own],
@@ -194,7 +192,7 @@ class _Part:
     @classmethod
     def of(
         cls,
-        process: ProcessData,
+        process: GaussianProcessData,
         optimum: Optimum,
         criterion: Criterion,
         frame: KernelFrame,

@@ -17,7 +17,8 @@ from steinquad.errors import InputError
 from steinquad.kernels.base import Kernel
 from steinquad.kernels.matern import Matern
 from steinquad.kernels.rbf import RBF
-from steinquad.measures.factors import Factors, Marginal, gap
+from steinquad.measures.factors import Factors
+from steinquad.measures.marginal import Marginal, gap
 
 __all__ = ["double_integral", "embed", "kernel_mean", "register_kernel_mean"]
 

@@ -88,6 +88,10 @@ class LogDensity(Measure):
         n, seed = as_draw_request(n, seed)
         return as_samples(self._sampler(n, seed), n, self.dim)
 
+    def jax_log_density(self) -> Callable[[Any], Any]:
+        """The function given, as it is compiled for batches."""
+        return lambda x: self._values(x[None])[0]
+
 
 def _forward(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """`function` with forward tangents for whoever takes its gradient in reverse."""

@@ -1,4 +1,4 @@
-"""The law behind observed values, smoothed to a density."""
+"""The distribution behind observed values, smoothed to a density."""
 
 from typing import Any
 
@@ -28,8 +28,8 @@ class Empirical(Measure):
         values: at least 10 observations that are not all equal. Of very many, the means of
             neighbors are kept.
 
-    >>> law = Empirical([1.0, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 6.0, 7.0])
-    >>> law.cdf([[3.85]]).round(2)
+    >>> speeds = Empirical([1.0, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 6.0, 7.0])
+    >>> speeds.cdf([[3.85]]).round(2)
     array([[0.51]])
     """
 

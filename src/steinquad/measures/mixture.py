@@ -13,6 +13,7 @@ from steinquad.measures._invert import invert_cdf
 from steinquad.measures.base import Measure
 from steinquad.measures.checks import as_draw_request, as_probabilities
 from steinquad.measures.convert import as_measure
+from steinquad.measures.factors import Factors, flattened
 from steinquad.support import Support
 
 __all__ = ["Mixture"]
@@ -36,8 +37,8 @@ class Mixture(Measure):
         weights: a positive number for each; they are divided by their sum.
 
     >>> import scipy.stats as st
-    >>> law = Mixture([st.norm(), st.gamma(3.0)], [1.0, 3.0])
-    >>> law.cdf([[0.0]])
+    >>> both = Mixture([st.norm(), st.gamma(3.0)], [1.0, 3.0])
+    >>> both.cdf([[0.0]])
     array([[0.125]])
     """
 
@@ -100,6 +101,12 @@ class Mixture(Measure):
     def icdf(self, p: Array) -> Array:
         """Inverse of `cdf`, by root finding."""
         return invert_cdf(self.cdf, self.support, as_probabilities(p, 1))
+
+    def factors(self) -> Factors | None:
+        """The components of all components together."""
+        parts = [each.factors() for each in self.components]
+        terms = [part.terms if part is not None and part.plain else None for part in parts]
+        return Factors.of(flattened(zip(map(float, self.weights), terms, strict=True)))
 
     def _logs(self, x: Array) -> Array:
         logs = np.stack([each.log_density(x) for each in self.components], axis=1)

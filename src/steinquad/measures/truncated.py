@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 import numpy as np
+import scipy.special
 
 from steinquad._types import Array, as_points
 from steinquad.errors import InputError
@@ -11,6 +12,7 @@ from steinquad.measures._invert import invert_cdf
 from steinquad.measures.base import Measure
 from steinquad.measures.checks import as_draw_request, as_probabilities
 from steinquad.measures.convert import as_measure
+from steinquad.measures.factors import Factors
 from steinquad.support import Support
 
 __all__ = ["Truncated"]
@@ -90,6 +92,19 @@ class Truncated(Measure):
         low, high = self.support.low, self.support.high
         inner = np.clip(self.base.icdf(np.clip(self._below + p * self._mass, 0.0, 1.0)), low, high)
         return np.where(p <= 0, low, np.where(p >= 1, high, inner))  # the sides without rounding
+
+    def factors(self) -> Factors | None:
+        """Every component of the base cut by itself, its weight times the mass that it keeps."""
+        base = self.base.factors()
+        if base is None or not base.plain:
+            return None
+        low, high = float(self.support.low[0]), float(self.support.high[0])
+        cut = [marginals[0].truncate(low, high) for marginals in base.components]
+        with np.errstate(divide="ignore"):
+            logs = np.log(base.weights) + np.array([log_mass for _, log_mass in cut])
+        weights = scipy.special.softmax(logs)
+        kept = np.flatnonzero(weights > 0)
+        return Factors(base.affine, weights[kept], tuple((cut[k][0],) for k in kept))
 
     def _base_cdf(self, side: float) -> float:
         if math.isinf(side):

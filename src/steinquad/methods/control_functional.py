@@ -19,7 +19,7 @@ from steinquad.measures.affine import Affine
 from steinquad.measures.base import Measure
 from steinquad.methods.base import Method, check_choices
 from steinquad.points import Points
-from steinquad.posterior.gaussian_process import Criterion, memory_obstacle
+from steinquad.posterior.hyperparameter_search import Criterion, memory_obstacle
 from steinquad.stein.multipliers import Boundary
 from steinquad.support import Support
 

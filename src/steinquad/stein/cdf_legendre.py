@@ -13,7 +13,7 @@ from numpy.polynomial import legendre
 from steinquad._types import Array
 from steinquad.dataset import Dataset
 from steinquad.measures.base import Measure
-from steinquad.measures.factors import Factors, factors
+from steinquad.measures.factors import Factors
 from steinquad.stein.features import Features, index_set
 
 __all__ = ["CdfLegendre"]
@@ -78,5 +78,5 @@ def _law(measure: Measure | None) -> Measure | Factors | None:
         return None
     if "cdf" in measure.provides:
         return measure
-    known = factors(measure)
+    known = measure.factors()
     return known if known is not None and known.independent else None
