@@ -37,7 +37,7 @@ from steinquad.checking.cross_fit import parts
 from steinquad.dataset import Dataset
 from steinquad.fitting.ensemble import Split, splits
 from steinquad.fitting.standard_frame import StandardFrame
-from steinquad.networks.mlp import MLP
+from steinquad.networks.mlp import MLP, Layers
 from steinquad.networks.stein_network import SteinNetwork
 from steinquad.stein.inputs import NetworkFrame
 from steinquad.stein.multipliers import Boundary, Constant
@@ -100,15 +100,8 @@ class Points:
             boundary=Boundary(),
             standardize="diagonal",
         )
-        field = MLP.initialize(
-            seed,
-            dim=case.d,
-            outputs=1,
-            width=case.width,
-            depth=2,
-            activation=case.activation,
-            aligned=case.d > 7,
-        )
+        layers = Layers(dim=case.d, width=case.width, activation=case.activation)
+        field = MLP.initialize(seed, layers, aligned=case.d > 7)
         split = splits(parts(data, FOLDS, seed), case.n, seed)[0]
         return cls(frame, split, SteinNetwork(jnp.zeros(1), field))
 
@@ -141,7 +134,7 @@ def by_folds(optimizer: sq.GaussNewton | sq.LBFGS) -> Callable[[Points], Trained
             points.frame.rows(rows),
             flat=True,
             progress=lambda *_: None,
-            judge=points.frame.rows(points.split.held),
+            validation=points.frame.rows(points.split.held),
         )
         return Trained(result.network, rows, len(result.losses), result.evaluations)
 

@@ -11,15 +11,14 @@ import numpy as np
 from steinquad._types import Array, Progress
 from steinquad.estimate import Estimate
 from steinquad.fitting.standard_frame import StandardFrame
-from steinquad.networks.mlp import MLP
+from steinquad.networks.mlp import MLP, Layers
 from steinquad.networks.separate_mlp import SeparateMLP, first_width
 from steinquad.networks.stein_network import SteinNetwork
 from steinquad.posterior.laplace import LaplacePosterior, laplace
 from steinquad.training.gauss_newton import GaussNewton
 from steinquad.training.lbfgs import LBFGS
 from steinquad.training.objective import TrainingSet, flatten, predict
-from steinquad.training.optimizers import Optimizer
-from steinquad.training.result import TrainingResult
+from steinquad.training.optimizer import Optimizer, TrainingResult
 
 __all__ = ["MOST_RACED", "Member", "Path", "Shape", "Split", "Trainer", "default_folds", "splits"]
 
@@ -33,7 +32,7 @@ ROUGH = 1e-4  # held-out mean square after the race above which a deeper network
 # nothing from still more, and all of them judge it.
 MOST_WORK, FEWEST = 3e10, 8
 MOST_GRADIENT = 1e8
-MOST_JUDGED = 20_000  # points that say when to stop; all of them judge the end
+MOST_VALIDATION = 20_000  # points that say when to stop; all of them judge the end
 HUGE = 50_000  # points from which on two folds do
 CROWDED = 5  # points a weight below which a network suffers from holding out
 SEED_STRIDE = 1_000_003  # between the seeds of the folds' networks
@@ -130,7 +129,7 @@ class Trainer:
         seed: of the initial weights.
         progress: called after every step of any network.
         losses: after every step of all networks so far.
-        judged: held-out errors, likewise.
+        validation_errors: held-out errors, likewise.
         theta0: the answer so far after every step, standardized.
     """
 
@@ -140,7 +139,7 @@ class Trainer:
     seed: int
     progress: Progress
     losses: list[float] = field(default_factory=list)
-    judged: list[float] = field(default_factory=list)
+    validation_errors: list[float] = field(default_factory=list)
     theta0: list[Array] = field(default_factory=list)
     evaluations: int = 0
     answer: Array | None = None  # of finished folds, which stands while others train
@@ -190,14 +189,14 @@ class Trainer:
             return shape, training
         least = self.least
         deeper = self.train(0, deep)
-        return (deep, deeper) if deeper.judged.min() < least else (shape, training)
+        return (deep, deeper) if deeper.validation_errors.min() < least else (shape, training)
 
     def _best_of(self, shapes: Sequence[Shape]) -> tuple[Shape, TrainingResult | None]:
         """The best of these after all of their steps; the first where nothing judges them."""
         if len(shapes) == 1 or not len(self.splits[0].held):
             return shapes[0], None
         trained = {shape: self.train(0, shape) for shape in shapes}
-        best = min(trained, key=lambda shape: trained[shape].judged.min(initial=np.inf))
+        best = min(trained, key=lambda shape: trained[shape].validation_errors.min(initial=np.inf))
         return best, trained[best]
 
     def _race(self, shapes: Sequence[Shape]) -> tuple[Shape, TrainingResult | None]:
@@ -208,7 +207,7 @@ class Trainer:
             shape: self.train(0, shape, steps=shape.optimizer.pilot_steps, most=RACE_POINTS)
             for shape in shapes
         }
-        best = min(trained, key=lambda shape: trained[shape].judged.min(initial=np.inf))
+        best = min(trained, key=lambda shape: trained[shape].validation_errors.min(initial=np.inf))
         whole = len(self.splits[0].train) <= RACE_POINTS
         goes_on = whole and trained[best].state is not None
         return best, trained[best] if goes_on else None
@@ -243,22 +242,23 @@ class Trainer:
             self.seen_by(shape).rows(rows, self._room(len(rows))),
             flat=self.flat,
             progress=report,
-            judge=self._judge(k, shape, MOST_JUDGED),
+            validation=self._validation(k, shape, MOST_VALIDATION),
             before=before,
         )
         new = slice(0 if before is None else len(before.losses), None)
         self.losses.extend(result.losses[new])
-        judged = result.judged if len(result.judged) else np.full(len(result.losses), np.nan)
-        self.judged.extend(judged[new])
+        errors = result.validation_errors
+        errors = errors if len(errors) else np.full(len(result.losses), np.nan)
+        self.validation_errors.extend(errors[new])
         path = result.theta0 if result.corrected is None else result.corrected
-        self._remember(path[new], result.judged[new])
+        self._remember(path[new], result.validation_errors[new])
         self.evaluations += result.evaluations - (0 if before is None else before.evaluations)
         return result
 
-    def _remember(self, theta0: Array, judged: Array) -> None:
+    def _remember(self, theta0: Array, errors: Array) -> None:
         """The answer after each step: of the best network so far, or of finished folds."""
         for i, present in enumerate(theta0):
-            error = judged[i] if len(judged) else -np.inf
+            error = errors[i] if len(errors) else -np.inf
             if self.answer is None and error <= self.least:
                 self.least, self._best = error, present
             self.theta0.append(self._best if self.answer is None else self.answer)
@@ -280,10 +280,10 @@ class Trainer:
         data = self.seen_by(shape).rows(rows, self._room(len(rows)))
         posterior = partial(laplace, network, data, flat=self.flat, seed=self.seed)
         held = self.splits[k].held
-        judge = self._judge(k, shape)
+        validation = self._validation(k, shape)
         values = np.empty((0, len(network.theta0)))
-        if judge is not None:
-            fitted = predict(network, judge)[: len(held)]
+        if validation is not None:
+            fitted = predict(network, validation)[: len(held)]
             values = np.asarray(network.theta0) + self.frame.outputs.values[held] - fitted
         return Member(network, training, posterior, held, values)
 
@@ -295,7 +295,8 @@ class Trainer:
         everything = np.arange(len(self.frame.weights))
         if len(everything) * len(flatten(members[0].network)) ** 2 > MOST_WORK / 2:
             return None
-        best = [int(np.argmin(m.training.judged)) + 1 for m in members if len(m.training.judged)]
+        errors = [m.training.validation_errors for m in members]
+        best = [int(np.argmin(each)) + 1 for each in errors if len(each)]
         self.splits = [*self.splits, Split(everything, everything[:0])]
         steps = int(np.median(best)) if best else None
         k = len(self.splits) - 1
@@ -303,17 +304,18 @@ class Trainer:
 
     def _initial(self, k: int, shape: Shape) -> SteinNetwork:
         outputs = len(self.frame.outputs.shift)
-        common: dict[str, Any] = {
-            "dim": self.frame.dim,
-            "outputs": outputs,
-            "width": shape.width,
-            "activation": shape.activation,
-        }
+        layers = Layers(
+            dim=self.frame.dim,
+            outputs=outputs,
+            width=shape.width,
+            depth=shape.depth,
+            activation=shape.activation,
+        )
         seed = self.seed + k * SEED_STRIDE
         if shape.separate:
-            field = SeparateMLP.initialize(seed, **common)
+            field = SeparateMLP.initialize(seed, layers)
         else:
-            field = MLP.initialize(seed, **common, depth=shape.depth, aligned=shape.aligned)
+            field = MLP.initialize(seed, layers, aligned=shape.aligned)
         return SteinNetwork(jnp.zeros(outputs), field)
 
     def _affordable(self, k: int, shape: Shape) -> np.ndarray:
@@ -335,7 +337,7 @@ class Trainer:
         """The data in the coordinates of such a network."""
         return self.frame.in_cube if shape.separate else self.frame
 
-    def _judge(self, k: int, shape: Shape, most: int | None = None) -> TrainingSet | None:
+    def _validation(self, k: int, shape: Shape, most: int | None = None) -> TrainingSet | None:
         """The points of fold k, or so many of them, evenly spaced."""
         frame, held = self.seen_by(shape), self.splits[k].held
         if not len(held):
@@ -356,14 +358,15 @@ class Path:
     def __init__(self, trainer: Trainer) -> None:
         self._progress = trainer.progress
         outputs = trainer.frame.outputs
-        self._losses, self._judged = list(trainer.losses), list(trainer.judged)
+        self._losses = list(trainer.losses)
+        self._validation_errors = list(trainer.validation_errors)
         self._theta0 = list(outputs.in_units(np.asarray(trainer.theta0)))
         self.answer: Array = self._theta0[-1]
 
     def __call__(self, step: int, total: int, loss: float) -> None:
         """A step was taken."""
         self._losses.append(loss)
-        self._judged.append(np.nan)
+        self._validation_errors.append(np.nan)
         self._theta0.append(self.answer)
         done = len(self._losses)
         self._progress(done, done + max(total - step, 0), loss)
@@ -372,7 +375,7 @@ class Path:
         """The estimate with this trajectory as its own."""
         history = {
             "loss": np.asarray(self._losses),
-            "held_out": np.asarray(self._judged),
+            "held_out": np.asarray(self._validation_errors),
             "theta0": np.asarray(self._theta0),
         }
         stats = {**estimate.stats, "steps": len(self._losses)}

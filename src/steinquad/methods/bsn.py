@@ -30,7 +30,7 @@ from steinquad.networks.activations import SMOOTH, ActivationName
 from steinquad.stein.multipliers import Boundary, Constant, Multiplier, PaperBoundary
 from steinquad.training.lbfgs import LBFGS
 from steinquad.training.objective import flatten, predict
-from steinquad.training.optimizers import Optimizer
+from steinquad.training.optimizer import Optimizer
 
 __all__ = ["BSN"]
 
@@ -215,7 +215,7 @@ class BSN:
             stats=_stats(shown[0], count + (full is not None), trainer, shape, answer, outputs),
             history={
                 "loss": np.asarray(trainer.losses),
-                "held_out": np.asarray(trainer.judged),
+                "held_out": np.asarray(trainer.validation_errors),
                 "theta0": outputs.in_units(np.asarray(trainer.theta0)),
             },
             values=data.fx,
