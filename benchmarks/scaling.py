@@ -44,11 +44,11 @@ def measure_step(n: int, d: int, depth: int) -> dict[str, Any]:
 
     import steinquad as sq
     from steinquad.measures.affine import Affine
-    from steinquad.networks.mlp import MLP
+    from steinquad.networks.mlp import MLP, Layers
     from steinquad.networks.stein_network import SteinNetwork
+    from steinquad.points import Points
     from steinquad.stein.inputs import stein_inputs
     from steinquad.stein.multipliers import Constant
-from steinquad.points import Points
     from steinquad.training.objective import Penalty, TrainingSet, flatten, value_and_gradient
 
     jax.config.update("jax_enable_x64", True)
@@ -58,7 +58,7 @@ from steinquad.points import Points
     affine = Affine.fit(x, "diagonal", np.ones(n))
     inputs, frame = stein_inputs(Points(x, -x), Constant(), affine)
     data = TrainingSet.build(inputs, frame, y, np.ones(n))
-    field = MLP.initialize(0, dim=d, outputs=1, width=WIDTH, depth=depth, activation="celu")
+    field = MLP.initialize(0, Layers(dim=d, width=WIDTH, depth=depth, activation="celu"))
     network = SteinNetwork(jnp.zeros(1), field)
     vector, penalty = flatten(network), Penalty(1e-6, theta0=False)
 

@@ -33,11 +33,11 @@ from records import Records
 
 import steinquad as sq
 from steinquad._types import Array
-from steinquad.checking.cross_fit import parts
+from steinquad.checking.folds import folds_of
 from steinquad.dataset import Dataset
 from steinquad.fitting.ensemble import Split, splits
 from steinquad.fitting.standard_frame import StandardFrame
-from steinquad.networks.mlp import MLP
+from steinquad.networks.mlp import MLP, Layers
 from steinquad.networks.stein_network import SteinNetwork
 from steinquad.stein.inputs import NetworkFrame
 from steinquad.stein.multipliers import Boundary, Constant
@@ -100,16 +100,9 @@ class Points:
             boundary=Boundary(),
             standardize="diagonal",
         )
-        field = MLP.initialize(
-            seed,
-            dim=case.d,
-            outputs=1,
-            width=case.width,
-            depth=2,
-            activation=case.activation,
-            aligned=case.d > 7,
-        )
-        split = splits(parts(data, FOLDS, seed), case.n, seed)[0]
+        layers = Layers(dim=case.d, width=case.width, activation=case.activation)
+        field = MLP.initialize(seed, layers, aligned=case.d > 7)
+        split = splits(folds_of(data, FOLDS, seed), case.n, seed)[0]
         return cls(frame, split, SteinNetwork(jnp.zeros(1), field))
 
     @property
@@ -141,7 +134,7 @@ def by_folds(optimizer: sq.GaussNewton | sq.LBFGS) -> Callable[[Points], Trained
             points.frame.rows(rows),
             flat=True,
             progress=lambda *_: None,
-            judge=points.frame.rows(points.split.held),
+            validation=points.frame.rows(points.split.held),
         )
         return Trained(result.network, rows, len(result.losses), result.evaluations)
 

@@ -12,10 +12,10 @@ import pytest
 from steinquad.measures.affine import Affine
 from steinquad.networks.mlp import MLP
 from steinquad.networks.stein_network import SteinNetwork
+from steinquad.points import Points
 from steinquad.stein.inputs import NetworkFrame, SteinInputs, stein_inputs
 from steinquad.stein.multipliers import Constant
-from steinquad.points import Points
-from steinquad.training.objective import TrainingSet
+from steinquad.training.objective import Sizes, TrainingSet
 
 RTOL = {"float64": 1e-10, "float32": 1e-5}
 
@@ -84,7 +84,13 @@ class FrozenNetwork(eqx.Module):
 
 
 def normal_data(
-    seed: int, *, n: int, dim: int, outputs: int = 1, weights: np.ndarray | None = None
+    seed: int,
+    *,
+    n: int,
+    dim: int,
+    outputs: int = 1,
+    weights: np.ndarray | None = None,
+    sizes: Sizes | None = None,
 ) -> TrainingSet:
     """Standard normal points and a smooth integrand with some noise."""
     rng = np.random.default_rng(seed)
@@ -95,4 +101,5 @@ def normal_data(
     )
     affine = Affine(np.zeros(dim), np.eye(dim), np.eye(dim))
     inputs, frame = stein_inputs(Points(x, -x), Constant(), affine)
-    return TrainingSet.build(inputs, frame, y, np.ones(n) if weights is None else weights)
+    weights = np.ones(n) if weights is None else weights
+    return TrainingSet.build(inputs, frame, y, weights, sizes=sizes)

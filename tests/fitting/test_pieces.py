@@ -148,7 +148,7 @@ def test_predictions_ask_for_points_inside_and_scores_of_their_shape():
 
 def test_trouble_in_a_box_is_told():
     from steinquad.estimate import Estimate
-from steinquad.fit import Status
+    from steinquad.fit import Status
     from steinquad.fitting.jumps import Box
     from steinquad.fitting.pieces import _worst
     from steinquad.support import Support

@@ -9,8 +9,8 @@ import pytest
 from scipy.special import ndtr
 
 from steinquad.kernels.stein_kernel import RadialMatern52, RadialRBF, stein_gram
-from steinquad.stein.multipliers import Boundary
 from steinquad.points import Points
+from steinquad.stein.multipliers import Boundary
 from steinquad.support import Support
 
 KERNELS = [RadialRBF(), RadialMatern52()]

@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import numpyro.distributions as dist
 import pytest
+from steinquad.checking.cross_fit import parts
 
 import steinquad as sq
 from steinquad._types import no_progress
-from steinquad.checking.cross_fit import parts
 from steinquad.fitting import ensemble, ensemble_answer
 from steinquad.fitting.ensemble import (
     Shape,
@@ -18,7 +18,7 @@ from steinquad.fitting.ensemble import (
     splits,
 )
 from steinquad.fitting.standard_frame import StandardFrame
-from steinquad.networks.mlp import MLP
+from steinquad.networks.mlp import MLP, Layers
 from steinquad.networks.separate_mlp import SeparateMLP
 from steinquad.networks.stein_network import SteinNetwork
 from steinquad.posterior import laplace as laplace_module
@@ -269,18 +269,18 @@ def test_the_race_is_won_by_the_lower_held_out_error(monkeypatch, f):
     alone = {}
     for activation in ("tanh", "celu"):
         short = trainer(f).train(0, Shape(activation, 4, 2, SHORT), steps=SHORT.pilot_steps)
-        alone[activation] = short.judged.min()
+        alone[activation] = short.validation_errors.min()
     runner = trainer(f)
     shape, training = runner.choose(fixed)
     assert shape == Shape(min(alone, key=alone.get), 4, 2, SHORT)
-    assert training.judged.min() == min(alone.values())
+    assert training.validation_errors.min() == min(alone.values())
     raced = len(runner.losses)
     assert raced == 2 * SHORT.pilot_steps and training.stop == "max_steps"
     # the winner goes on from where the race ended, and nothing is trained twice
     member = runner.member(0, shape, training)
     assert np.array_equal(member.training.losses[: len(training.losses)], training.losses)
     assert len(runner.losses) == raced + len(member.training.losses) - len(training.losses)
-    assert len(runner.judged) == len(runner.theta0) == len(runner.losses)
+    assert len(runner.validation_errors) == len(runner.theta0) == len(runner.losses)
     runner = trainer(f)
     monkeypatch.setattr(ensemble, "RACE_POINTS", 50)
     assert runner.choose(fixed)[1] is None  # raced on a part of the points
@@ -303,8 +303,8 @@ def test_a_deeper_network_is_tried_where_the_integrand_stays_rough(monkeypatch):
         shape == Shape("celu", 4, 3, sq.LBFGS(max_steps=1200))
         and training.network.field.depth == 3
     )
-    least = training.judged.min()
-    assert least == np.nanmin(runner.judged)
+    least = training.validation_errors.min()
+    assert least == np.nanmin(runner.validation_errors)
     # it has been trained to its end, and is not trained again
     steps = len(runner.losses)
     assert runner.member(0, shape, training).training is training and len(runner.losses) == steps
@@ -358,7 +358,7 @@ def test_in_many_dimensions_held_out_points_choose_the_first_layer(monkeypatch, 
     shape, training = runner.choose({})
     assert shape == replace(wide, separate=separate)
     alone = trainer(f, n=1500, d=8).train(0, replace(wide, separate=not separate))
-    assert training.judged.min() < alone.judged.min()
+    assert training.validation_errors.min() < alone.validation_errors.min()
     # nothing is trained twice
     steps = len(runner.losses)
     assert steps == len(training.losses) + len(alone.losses)
@@ -382,12 +382,10 @@ def test_the_shape_for_few_points_in_many_dimensions():
 @pytest.mark.parametrize(("depth", "outputs"), [(1, 1), (2, 1), (3, 2)])
 def test_the_number_of_weights_of_a_shape(depth, outputs):
     shape = Shape("tanh", 5, depth, sq.LBFGS())
-    field = MLP.initialize(
-        0, dim=3, outputs=outputs, width=5, depth=depth, activation="tanh", aligned=True
-    )
+    layers = Layers(dim=3, outputs=outputs, width=5, depth=depth, activation="tanh")
+    field = MLP.initialize(0, layers, aligned=True)
     assert shape.weights(3, outputs) == flatten(SteinNetwork(np.zeros(outputs), field)).size
-    options = {"dim": 3, "outputs": outputs, "width": 5, "activation": "tanh"}
-    field = SeparateMLP.initialize(0, **options)
+    field = SeparateMLP.initialize(0, layers)
     separate = Shape("tanh", 5, 2, sq.LBFGS(), separate=True)
     assert separate.weights(3, outputs) == flatten(SteinNetwork(np.zeros(outputs), field)).size
 

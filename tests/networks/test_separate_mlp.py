@@ -9,12 +9,12 @@ from helpers import assert_close
 import steinquad as sq
 from steinquad.measures.affine import Affine
 from steinquad.networks.activations import ACTIVATIONS
-from steinquad.networks.mlp import MLP
+from steinquad.networks.mlp import MLP, Layers
 from steinquad.networks.separate_mlp import SeparateMLP, first_width
 from steinquad.networks.stein_network import SteinNetwork, evaluate
+from steinquad.points import Points
 from steinquad.stein.inputs import stein_inputs, to_cube
 from steinquad.stein.multipliers import Boundary, Constant, Coordinate, ProductOf
-from steinquad.points import Points
 from steinquad.support import Support
 from steinquad.training.objective import flatten
 
@@ -22,7 +22,8 @@ RNG = np.random.default_rng(0)
 
 
 def network(dim: int, outputs: int = 1, activation: str = "tanh") -> SteinNetwork:
-    field = SeparateMLP.initialize(3, dim=dim, outputs=outputs, width=6, activation=activation)
+    layers = Layers(dim=dim, outputs=outputs, width=6, activation=activation)
+    field = SeparateMLP.initialize(3, layers)
     return SteinNetwork(jnp.full(outputs, 0.4), field)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 
 import jax.numpy as jnp
 import numpy as np
@@ -16,12 +16,12 @@ from steinquad.fitting.member import Member
 from steinquad.fitting.shapes import Limits, Shape
 from steinquad.fitting.standard_frame import StandardFrame
 from steinquad.fitting.trajectory import Trajectory
-from steinquad.networks.mlp import MLP
+from steinquad.networks.mlp import MLP, Layers
 from steinquad.networks.separate_mlp import SeparateMLP
 from steinquad.networks.stein_network import SteinNetwork
 from steinquad.posterior.laplace import laplace
 from steinquad.training.objective import TrainingSet, flatten, predict
-from steinquad.training.result import TrainingResult
+from steinquad.training.optimizer import TrainingResult
 
 __all__ = ["Ensemble", "Split", "Trainer", "splits", "train_ensemble"]
 
@@ -113,7 +113,7 @@ class Trainer:
             self._training_set(split, shape, most),
             flat=self.flat,
             progress=self.trajectory.reporter(before),
-            judge=self._validation_set(split, shape, self.limits.most_validated),
+            validation=self._validation_set(split, shape, self.limits.most_validated),
             before=before,
         )
         self.trajectory.add(result, before)
@@ -141,17 +141,18 @@ class Trainer:
         return self.member(split, shape, training)
 
     def _initial(self, split: Split, shape: Shape) -> SteinNetwork:
-        common: dict[str, Any] = {
-            "dim": self.frame.dim,
-            "outputs": self.outputs,
-            "width": shape.width,
-            "activation": shape.activation,
-        }
+        layers = Layers(
+            dim=self.frame.dim,
+            outputs=self.outputs,
+            width=shape.width,
+            depth=shape.depth,
+            activation=shape.activation,
+        )
         seed = self.seed + split.number * SEED_STRIDE
         if shape.separate:
-            field = SeparateMLP.initialize(seed, **common)
+            field = SeparateMLP.initialize(seed, layers)
         else:
-            field = MLP.initialize(seed, **common, depth=shape.depth, aligned=shape.aligned)
+            field = MLP.initialize(seed, layers, aligned=shape.aligned)
         return SteinNetwork(jnp.zeros(self.outputs), field)
 
     def _training_set(self, split: Split, shape: Shape, most: int | None = None) -> TrainingSet:
@@ -240,7 +241,8 @@ def _network_of_all(trainer: Trainer, shape: Shape, members: Sequence[Member]) -
     n = len(trainer.frame.weights)
     if n * len(flatten(members[0].network)) ** 2 > trainer.limits.most_work / 2:
         return None
-    best = [int(np.argmin(m.training.judged)) + 1 for m in members if len(m.training.judged)]
+    errors = [member.training.validation_errors for member in members]
+    best = [int(np.argmin(each)) + 1 for each in errors if len(each)]
     steps = int(np.median(best)) if best else None
     everything = Split.everything(n, len(trainer.splits))
     return trainer.member(everything, shape, trainer.train(everything, shape, steps=steps))

@@ -9,7 +9,7 @@ import numpy as np
 from steinquad._types import Array
 from steinquad.networks.stein_network import SteinNetwork
 from steinquad.posterior.laplace import LaplacePosterior
-from steinquad.training.result import TrainingResult
+from steinquad.training.optimizer import TrainingResult
 
 __all__ = ["Member"]
 

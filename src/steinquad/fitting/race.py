@@ -8,7 +8,7 @@ import numpy as np
 
 from steinquad.fitting.ensemble import Trainer
 from steinquad.fitting.shapes import Shape
-from steinquad.training.result import TrainingResult
+from steinquad.training.optimizer import TrainingResult
 
 __all__ = ["choose_shape", "deepened", "is_rough"]
 
@@ -55,7 +55,7 @@ def deepened(trainer: Trainer, shape: Shape, training: TrainingResult | None) ->
         return shape, training
     least = trainer.trajectory.least
     deeper = trainer.train(trainer.splits[0], deep)
-    return (deep, deeper) if deeper.judged.min() < least else (shape, training)
+    return (deep, deeper) if deeper.validation_errors.min() < least else (shape, training)
 
 
 def _best_of(trainer: Trainer, shapes: Sequence[Shape]) -> Trained:
@@ -64,7 +64,7 @@ def _best_of(trainer: Trainer, shapes: Sequence[Shape]) -> Trained:
     if len(shapes) == 1 or not len(first.held):
         return shapes[0], None
     trained = {shape: trainer.train(first, shape) for shape in shapes}
-    best = min(trained, key=lambda shape: trained[shape].judged.min(initial=np.inf))
+    best = min(trained, key=lambda shape: trained[shape].validation_errors.min(initial=np.inf))
     return best, trained[best]
 
 
@@ -77,7 +77,7 @@ def _race(trainer: Trainer, shapes: Sequence[Shape]) -> Trained:
         shape: trainer.train(first, shape, steps=shape.optimizer.pilot_steps, most=most)
         for shape in shapes
     }
-    best = min(trained, key=lambda shape: trained[shape].judged.min(initial=np.inf))
+    best = min(trained, key=lambda shape: trained[shape].validation_errors.min(initial=np.inf))
     goes_on = len(first.train) <= most and trained[best].state is not None
     return best, trained[best] if goes_on else None
 

@@ -6,7 +6,7 @@ from steinquad.fit import WarmStart
 from steinquad.networks.separate_mlp import first_width
 from steinquad.training.gauss_newton import GaussNewton
 from steinquad.training.lbfgs import LBFGS
-from steinquad.training.optimizers import Optimizer
+from steinquad.training.optimizer import Optimizer
 
 __all__ = ["Limits", "Shape"]
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from steinquad._types import Array, Progress
 from steinquad.fitting.outputs import Outputs
-from steinquad.training.result import TrainingResult
+from steinquad.training.optimizer import TrainingResult
 
 __all__ = ["Trajectory"]
 
@@ -62,7 +62,7 @@ class Trajectory:
     def add(self, result: TrainingResult, before: TrainingResult | None) -> None:
         """The steps of a training, without those that were taken `before`."""
         new = slice(0 if before is None else len(before.losses), None)
-        steps, errors = len(result.losses), result.judged
+        steps, errors = len(result.losses), result.validation_errors
         # Without held-out points every step is as good as any: the last one counts.
         compared = errors if len(errors) else np.full(steps, -np.inf)
         path = result.theta0 if result.corrected is None else result.corrected

@@ -35,8 +35,8 @@ class BayesianQuadrature(Method):
 
     The measure has to be a product, or a mixture of products, of known distributions of one
     coordinate, in the user's coordinates or whitened ones; points may come from anywhere. It takes
-    n^3 operations. Importance weights are ignored, because conditioning on values needs none; points
-    of weight zero are left out.
+    n^3 operations. Importance weights are ignored, because conditioning on values needs none;
+    points of weight zero are left out.
 
     Attributes:
         kernel: of the process; Matern 5/2 by default, which errs less than RBF where points are
@@ -114,8 +114,8 @@ class BayesianQuadrature(Method):
         if measure.factors() is None:
             return (
                 f"measure {type(measure).__name__} is not known as a product, or mixture of "
-                f"products, of distributions of one coordinate, which {self.name} needs to integrate "
-                f"its kernel; use {ALTERNATIVES}."
+                f"products, of distributions of one coordinate, which {self.name} needs to "
+                f"integrate its kernel; use {ALTERNATIVES}."
             )
         if not isinstance(self.lengthscales, str) and len(self.lengthscales) not in (1, data.dim):
             return (
@@ -250,11 +250,8 @@ def _moments(marginal: Marginal, center: float, unit: float, degree: int) -> Arr
         return weights @ t[:, None] ** powers / weights.sum()
     if marginal.kind == "uniform":
         nodes, weights = np.polynomial.legendre.leggauss(degree // 2 + 1)
-        t = (
-            (marginal.low + marginal.high) / 2
-            + (marginal.high - marginal.low) / 2 * nodes
-            - center
-        ) / unit
+        middle, half = (marginal.low + marginal.high) / 2, (marginal.high - marginal.low) / 2
+        t = (middle + half * nodes - center) / unit
         return weights @ t[:, None] ** powers / weights.sum()
     # In units and with both sides by themselves, so that quadrature finds where the mass is.
     middle = (float(marginal.icdf(np.array([0.5]))[0]) - center) / unit
@@ -275,7 +272,7 @@ def _moments(marginal: Marginal, center: float, unit: float, degree: int) -> Arr
         trouble = any(len(part) > 3 and "roundoff" not in part[3] for part in parts)
         if trouble or not error < MOMENT_ERROR * max(1.0, abs(moments[k])):
             raise InputError(
-                f"mean is {degree}, but moment {k} of a coordinate with distribution {marginal} was "
-                "not moments by quadrature; use mean='constant'."
+                f"mean is {degree}, but moment {k} of a coordinate with distribution {marginal} "
+                "was not found by quadrature; use mean='constant'."
             )
     return moments

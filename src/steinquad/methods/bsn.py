@@ -27,7 +27,7 @@ from steinquad.points import Points
 from steinquad.stein.multipliers import Boundary, Constant, Multiplier, PaperBoundary
 from steinquad.training.lbfgs import LBFGS
 from steinquad.training.objective import flatten, predict
-from steinquad.training.optimizers import Optimizer
+from steinquad.training.optimizer import Optimizer
 
 __all__ = ["BSN"]
 

@@ -14,9 +14,17 @@ import numpy as np
 
 from steinquad._types import Array
 
-__all__ = ["ACTIVATIONS", "HOST_ACTIVATIONS", "SMOOTH", "Activation", "ActivationName"]
+__all__ = [
+    "ACTIVATIONS",
+    "NUMPY_ACTIVATIONS",
+    "SMOOTH",
+    "Activation",
+    "ActivationName",
+    "NumpyActivation",
+]
 
 Activation: TypeAlias = Callable[[jax.Array], tuple[jax.Array, jax.Array]]
+NumpyActivation: TypeAlias = Callable[[Array], tuple[Array, Array, Array]]
 ActivationName: TypeAlias = Literal[
     "celu", "tanh", "gauss", "sigmoid", "tanhshrink", "softplus", "sine"
 ]
@@ -84,20 +92,20 @@ ACTIVATIONS: Mapping[str, Activation] = MappingProxyType(
 SMOOTH = tuple(name for name in ACTIVATIONS if name != "relu")
 
 
-def _host_celu(z: Array) -> tuple[Array, Array, Array]:
+def _numpy_celu(z: Array) -> tuple[Array, Array, Array]:
     e = np.exp(np.minimum(z, 0.0))
     positive = z > 0
     return np.where(positive, z, e - 1.0), e, np.where(positive, 0.0, e)
 
 
-def _host_tanh(z: Array) -> tuple[Array, Array, Array]:
+def _numpy_tanh(z: Array) -> tuple[Array, Array, Array]:
     half = 1.0 / (1.0 + np.exp(2.0 * np.minimum(z, 300.0)))  # twice as fast as np.tanh
     a = 1.0 - 2.0 * half
     slope = 4.0 * half * (1.0 - half)
     return a, slope, -2.0 * a * slope
 
 
-# z -> (a, a', a'') in NumPy, for `networks.host`; others train through compiled programs.
-HOST_ACTIVATIONS: Mapping[str, Callable[[Array], tuple[Array, Array, Array]]] = MappingProxyType(
-    {"celu": _host_celu, "tanh": _host_tanh}
+# z -> (a, a', a'') in NumPy, for `networks.numpy_backend`; others train through compiled programs.
+NUMPY_ACTIVATIONS: Mapping[str, NumpyActivation] = MappingProxyType(
+    {"celu": _numpy_celu, "tanh": _numpy_tanh}
 )

@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from steinquad.networks.activations import ACTIVATIONS
+from steinquad.networks.mlp import Layers
 from steinquad.stein.inputs import NetworkFrame, SteinInputs, multipliers
 
 __all__ = ["SeparateMLP", "first_width"]
@@ -52,11 +53,13 @@ class SeparateMLP(eqx.Module):
         return (w3 @ a2 + b3) @ inputs.drift + (mixed @ slopes) @ d2
 
     @classmethod
-    def initialize(
-        cls, seed: int, *, dim: int, outputs: int, width: int, activation: str
-    ) -> "SeparateMLP":
-        """All coordinates in turn by a weight of size 1/2 to 1; later layers as in `MLP`."""
+    def initialize(cls, seed: int, layers: Layers) -> "SeparateMLP":
+        """All coordinates in turn by a weight of size 1/2 to 1; later layers as in `MLP`.
+
+        Of the layers, the width is that of the second, and there are two whatever `depth` says.
+        """
         rng = np.random.default_rng(seed)
+        dim, outputs, width = layers.dim, layers.outputs, layers.width
         first = first_width(dim)
         w1 = rng.choice([-1.0, 1.0], first) * rng.uniform(0.5, 1.0, first)
         b1 = rng.uniform(-0.5, 0.5, first)
@@ -74,4 +77,4 @@ class SeparateMLP(eqx.Module):
             uniform(width, fan_in=first),
             uniform(outputs, dim, fan_in=width),
         )
-        return cls(weights, biases, activation)
+        return cls(weights, biases, layers.activation)

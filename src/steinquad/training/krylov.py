@@ -17,7 +17,7 @@ import scipy.linalg
 from steinquad._types import Array
 from steinquad.training.evidence import Spectrum
 
-__all__ = ["Bounds", "Nystroem", "lanczos_spectrum", "quadratic_form"]
+__all__ = ["Bounds", "Nystroem", "ShiftedGram", "lanczos_spectrum", "quadratic_form"]
 
 Product = Callable[[Array], Array]
 
@@ -57,11 +57,33 @@ class Nystroem:
         basis, singular, _ = np.linalg.svd(factor, full_matrices=False)
         return cls(basis, np.maximum(singular**2 - shift, 0.0))
 
-    def inverse_root(self, vector: Array, alpha: float, beta: float) -> Array:
+
+@dataclass(frozen=True)
+class ShiftedGram:
+    """`A = beta G + alpha I` by products with G, and the preconditioner `M <= A`.
+
+    Attributes:
+        product: v -> G v.
+        nystroem: approximation of G that makes the preconditioner.
+        alpha: shift, positive.
+        beta: scale of G.
+    """
+
+    product: Product
+    nystroem: Nystroem
+    alpha: float
+    beta: float
+
+    def inverse_root(self, vector: Array) -> Array:
         """`M^-1/2 v` for `M = beta G_hat + alpha I`."""
-        inside = self.basis.T @ vector
-        scale = 1.0 / np.sqrt(beta * self.values + alpha) - 1.0 / np.sqrt(alpha)
-        return vector / np.sqrt(alpha) + self.basis @ (scale * inside)
+        alpha, basis = self.alpha, self.nystroem.basis
+        scale = 1.0 / np.sqrt(self.beta * self.nystroem.values + alpha) - 1.0 / np.sqrt(alpha)
+        return vector / np.sqrt(alpha) + basis @ (scale * (basis.T @ vector))
+
+    def preconditioned(self, vector: Array) -> Array:
+        """`M^-1/2 A M^-1/2 v`, whose spectrum starts at 1."""
+        root = self.inverse_root(vector)
+        return self.inverse_root(self.beta * self.product(root) + self.alpha * root)
 
 
 def _lanczos(product: Product, start: Array) -> Iterator[tuple[Array, Array]]:
@@ -104,39 +126,24 @@ def _first_inverse(diagonal: Array, off: Array) -> float:
 
 
 def quadratic_form(
-    product: Product,
-    b: Array,
-    *,
-    alpha: float,
-    beta: float,
-    nystroem: Nystroem,
-    rtol: float = 0.01,
-    max_steps: int = 400,
+    matrix: ShiftedGram, b: Array, *, rtol: float = 0.01, max_steps: int = 400
 ) -> Bounds:
-    """Bounds on `b^T (beta G + alpha I)^-1 b` until they differ by less than `rtol`.
+    """Bounds on `b^T A^-1 b`, tightened until they differ by less than `rtol`.
 
     Args:
-        product: v -> G v.
-        b: the vector.
-        alpha: shift, positive.
-        beta: scale of G.
-        nystroem: approximation of G that makes the preconditioner.
+        matrix: A, by its products, with its preconditioner.
+        b: the vector, (p,).
         rtol: relative gap at which to stop.
         max_steps: most products with G.
     """
-
-    def preconditioned(v: Array) -> Array:
-        root = nystroem.inverse_root(v, alpha, beta)
-        return nystroem.inverse_root(beta * product(root) + alpha * root, alpha, beta)
-
-    start = nystroem.inverse_root(b, alpha, beta)
+    start = matrix.inverse_root(b)
     norm2 = float(start @ start)
     if norm2 == 0.0:
         return Bounds(0.0, 0.0, 0)
     bounds = Bounds(0.0, norm2, 0)
     # Rounding may put the smallest eigenvalue a hair below 1; a lower node only widens the bound.
     node = 1.0 - 1e-6
-    for diagonal, off in itertools.islice(_lanczos(preconditioned, start), max_steps):
+    for diagonal, off in itertools.islice(_lanczos(matrix.preconditioned, start), max_steps):
         inner, coupling = off[:-1], off[-1]
         lower = norm2 * _first_inverse(diagonal, inner)
         if coupling == 0.0:

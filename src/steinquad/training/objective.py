@@ -24,6 +24,7 @@ from steinquad.stein.inputs import NetworkFrame, SteinInputs
 __all__ = [
     "Block",
     "Penalty",
+    "Sizes",
     "TrainingSet",
     "compiled_values",
     "flatten",
@@ -37,12 +38,25 @@ __all__ = [
     "value_and_gradient",
 ]
 
-# Most points a block. On a CPU the intermediate arrays of a small block stay in a core's cache,
-# which halves the CPU time of one large batch; an accelerator wants more work a launch. Memory
-# beyond the data themselves is that of one block, whatever n is.
-BLOCK_CPU, BLOCK_ACCELERATOR = 256, 65536
-# Most points of which a Jacobian is held at once: products of matrices want long panels.
-PANEL = 4096
+
+class Sizes(NamedTuple):
+    """How a batch is cut: memory beyond the data themselves is that of one block or panel.
+
+    Attributes:
+        block: most points a block. On a CPU the intermediate arrays of a small block stay in a
+            core's cache, which halves the CPU time of one large batch; an accelerator wants more
+            work a launch.
+        panel: most points of which a Jacobian is held at once: products of matrices want long
+            panels.
+    """
+
+    block: int
+    panel: int = 4096
+
+    @classmethod
+    def default(cls) -> "Sizes":
+        """Those that are fastest on this machine."""
+        return cls(256 if jax.default_backend() == "cpu" else 65536)
 
 
 class Block(eqx.Module):
@@ -63,7 +77,13 @@ class TrainingSet(eqx.Module):
 
     @classmethod
     def build(
-        cls, inputs: SteinInputs, frame: NetworkFrame, y: Array, weights: Array, room: int = 0
+        cls,
+        inputs: SteinInputs,
+        frame: NetworkFrame,
+        y: Array,
+        weights: Array,
+        room: int = 0,
+        sizes: Sizes | None = None,
     ) -> "TrainingSet":
         """Cut a batch into equal blocks, the last ones padded with points of weight zero.
 
@@ -73,11 +93,12 @@ class TrainingSet(eqx.Module):
             y: values, (points, k).
             weights: of the points.
             room: pad as for so many points, so that sets of about one size share their shapes.
+            sizes: of blocks and panels; by default those that suit this machine.
         """
+        sizes = Sizes.default() if sizes is None else sizes
         n = max(len(y), room)
-        most = BLOCK_CPU if jax.default_backend() == "cpu" else BLOCK_ACCELERATOR
-        panels = _ceil(n, max(PANEL, most))
-        per_panel = _ceil(_ceil(n, panels), most)
+        panels = _ceil(n, max(sizes.panel, sizes.block))
+        per_panel = _ceil(_ceil(n, panels), sizes.block)
         count = panels * per_panel
         size = _ceil(n, count)
         padding = count * size - len(y)
