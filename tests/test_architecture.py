@@ -45,7 +45,7 @@ ALLOWED = {
     "studies": LIBRARY | {"studies"},
     "report": LIBRARY | {"studies", "report"},
     "paper": LIBRARY | {"paper"},
-    "__init__": LIBRARY | {"studies"},
+    "__init__": LIBRARY | {"studies", "report"},
     "plotting": LIBRARY | {"plotting"},
     "cli": LIBRARY | {"__init__", "studies", "report", "paper", "plotting", "cli"},
     "__main__": {"cli"},

@@ -91,9 +91,9 @@ def test_estimates_are_kept(store):
         assert store.estimates() == found
 
 
-def test_sessions_have_their_time(store, monkeypatch):
+def test_sessions_have_their_time(tmp_path):
     clock = [100.0]
-    monkeypatch.setattr("steinquad.studies.store.time.monotonic", lambda: clock[0])
+    store = Store(tmp_path / "s.sqlite", ABOUT, clock=lambda: clock[0])
     with store.writing():
         clock[0] = 103.0
         store.record([done(0)])

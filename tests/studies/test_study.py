@@ -213,9 +213,13 @@ def test_two_versions_of_the_integrand_make_it_suspect(tmp_path):
 def test_the_default_version_follows_the_file(tmp_path):
     file = tmp_path / "f.py"
     file.write_text("def f(a, b):\n    return a\n")
-    first = sq.Study("f.py:f", law(), tmp_path / "s.sqlite", 4, directory=tmp_path)._version
+    first = sq.Study(
+        "f.py:f", law(), tmp_path / "s.sqlite", 4, directory=tmp_path
+    ).integrand_version
     file.write_text("def f(a, b):\n    return b\n")
-    second = sq.Study("f.py:f", law(), tmp_path / "s.sqlite", 4, directory=tmp_path)._version
+    second = sq.Study(
+        "f.py:f", law(), tmp_path / "s.sqlite", 4, directory=tmp_path
+    ).integrand_version
     assert first and second and first != second
 
 

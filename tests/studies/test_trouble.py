@@ -84,7 +84,7 @@ def test_the_version_of_a_command_is_that_of_its_script(tmp_path):
         (tmp_path / "sim.py").write_text(text)
         command = sq.Command([sys.executable, "sim.py", "x" * 300])
         found = study(tmp_path, integrand=command, directory=tmp_path, runs=4)
-        versions.append(found._version)
+        versions.append(found.integrand_version)
     assert len(set(versions)) == 2 and all(versions)
 
 
@@ -334,7 +334,7 @@ def test_a_store_that_cannot_be_a_file(tmp_path, monkeypatch, name):
 def test_a_report_does_not_replace_the_store(tmp_path):
     found = sq.Study("integrands.py:smooth", law(), tmp_path / "s.json", 4, directory=HERE)
     with pytest.raises(sq.InputError, match="is the store of the study"):
-        found.report(tmp_path / "s.json")
+        sq.report.write(found, tmp_path / "s.json")
 
 
 # -- settings ----------------------------------------------------------------------------------
