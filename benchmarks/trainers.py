@@ -324,7 +324,7 @@ def run_one(case: Case, seed: int, trainer: str) -> dict[str, Any]:
     cpu = time.process_time() - start
     jax.monitoring.unregister_event_duration_listener(listen)
     outputs = points.frame.outputs
-    fresh = predict(trained.network, points.frame.at(x, None, problem.measure))
+    fresh = predict(trained.network, points.frame.at(Points(x, measure=problem.measure)))
     held_out = (problem.integrand(x) - outputs.shift[0]) / outputs.scale[0] - fresh[:, 0]
     integral = outputs.in_units(np.asarray(trained.network.theta0)[None])[0, 0]
     return {

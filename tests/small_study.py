@@ -1,5 +1,7 @@
 """What the tests of studies share."""
 
+import os
+from multiprocessing import get_context
 from pathlib import Path
 
 import scipy.stats as st
@@ -7,9 +9,12 @@ import scipy.stats as st
 import steinquad as sq
 
 HERE = Path(__file__).parent / "studies"  # of the integrands
+# Processes that may be killed: copies of one that has imported the library, which takes seconds.
+PROCESSES = get_context("forkserver")
+PROCESSES.set_forkserver_preload(["steinquad"])
 
 
-def law():
+def inputs():
     return sq.Product({"a": st.norm(), "b": st.uniform(0.0, 1.0)})
 
 
@@ -18,4 +23,17 @@ def study(tmp_path, name="smooth", runs=40, **settings):
     fixed = {"method": sq.MonteCarlo(), "directory": HERE, "workers": 2, "where": "here"}
     named = f"integrands.py:{name}" if isinstance(name, str) else name
     integrand = settings.pop("integrand", named)
-    return sq.Study(integrand, law(), tmp_path / "s.sqlite", runs, **(fixed | settings))
+    return sq.Study(integrand, inputs(), tmp_path / "s.sqlite", runs, **(fixed | settings))
+
+
+def driver(*place, **settings):
+    """A process that has begun to run such a study, in the environment of now."""
+    process = PROCESSES.Process(target=_drive, args=(dict(os.environ), place, settings))
+    process.daemon = True
+    process.start()
+    return process
+
+
+def _drive(environment, place, settings):
+    os.environ.update(environment)
+    study(*place, **settings).run()

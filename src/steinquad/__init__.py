@@ -4,7 +4,7 @@ Give an integrand and a distribution, or draws with values and scores, and get t
 an error bar from far fewer evaluations than Monte Carlo needs.
 """
 
-from steinquad import designs, kernels, problems
+from steinquad import designs, kernels, problems, report
 from steinquad.api import estimate, integrate
 from steinquad.chains import PosteriorSummary, posterior_expectation, targets
 from steinquad.dataset import Dataset
@@ -75,5 +75,6 @@ __all__ = [
     "multipliers",
     "posterior_expectation",
     "problems",
+    "report",
     "targets",
 ]

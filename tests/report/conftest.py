@@ -29,7 +29,7 @@ def usual(a, b):
 def written(study, folder):
     """The content, and the three files as text and as paths."""
     paths = {ending: folder / f"report.{ending}" for ending in ("html", "md", "json")}
-    content = study.report(*paths.values())
+    content = sq.report.write(study, *paths.values())
     texts = {ending: path.read_text(encoding="utf-8") for ending, path in paths.items()}
     assert json.loads(texts["json"]) == content
     return SimpleNamespace(content=content, paths=paths, **texts)

@@ -145,13 +145,13 @@ def test_wishes_and_what_a_small_sample_cannot_tell(tmp_path):
     wishes = {"quantiles": [0.01], "above": [2.0], "below": []}
     study = make(tmp_path, outputs={"f": wishes})
     study.run()
-    content = study.report(tmp_path / "r.html")
+    content = sq.report.write(study, tmp_path / "r.html")
     _, quantile, above = content["outputs"][0]["distribution"]
     assert quantile["low"] is None and (above["kind"], above["at"]) == ("above", 2.0)
     shown = " ".join(Page((tmp_path / "r.html").read_text()).leaves)
     assert "1 % quantile" in shown and "chance of more than 2 " in shown and "… to " in shown
     assert "An end that is not given would take more runs." in shown
-    known = study.report(estimate=study.estimate(), distribution=study.distribution())
+    known = sq.report.write(study, estimate=study.estimate(), distribution=study.distribution())
     assert {**known, "made": content["made"]} == content
 
 
@@ -165,7 +165,7 @@ def make(tmp_path, name="smooth", law=None, **settings):
 def test_a_plain_average_has_no_model(tmp_path):
     study = make(tmp_path)
     study.run()
-    study.report(tmp_path / "r.html", tmp_path / "r.md")
+    sq.report.write(study, tmp_path / "r.html", tmp_path / "r.md")
     text = (tmp_path / "r.md").read_text()
     assert "averages the values and has no model" in text and "No held-out check" in text
     assert "One estimate is stored" in text
@@ -175,7 +175,7 @@ def test_a_plain_average_has_no_model(tmp_path):
 def test_sobol_points(tmp_path):
     study = make(tmp_path, points="sobol", method=sq.QuasiMonteCarlo())
     answer = study.run()
-    content = study.report(tmp_path / "r.html")
+    content = sq.report.write(study, tmp_path / "r.html")
     (output,) = content["outputs"]
     averages = output["average"]
     # By the spread of the replicates, once each of the sixteen has a point.
@@ -189,7 +189,7 @@ def test_sobol_points(tmp_path):
 def test_adaptive_points_are_averaged_by_their_weights(tmp_path):
     study = replace(make(tmp_path, points="adaptive", method=sq.Polynomial()), runs=240)
     study.run()
-    content = study.report(tmp_path / "r.html", tmp_path / "r.md")
+    content = sq.report.write(study, tmp_path / "r.html", tmp_path / "r.md")
     assert content["outputs"][0]["weighted"] is True
     assert "The weighted average of the same runs has the std" in (tmp_path / "r.md").read_text()
 
@@ -200,14 +200,14 @@ def test_dependent_inputs(tmp_path):
     law.names = ("a", "b")
     study = make(tmp_path, law=law, method=sq.Polynomial())
     study.run()
-    assert "depend on each other" in study.report()["sensitivity"]["reason"]
+    assert "depend on each other" in sq.report.write(study)["sensitivity"]["reason"]
 
 
 def test_without_an_answer_it_tells_of_the_failures(tmp_path):
     study = make(tmp_path, name="raises")
     with pytest.raises(sq.InputError, match="evaluations failed"):
         study.run()
-    content = study.report(tmp_path / "r.html", tmp_path / "r.md", tmp_path / "r.json")
+    content = sq.report.write(study, tmp_path / "r.html", tmp_path / "r.md", tmp_path / "r.json")
     assert content["answer"] is None and "evaluations failed" in content["refused"]
     text = (tmp_path / "r.html").read_text()
     assert "No answer" in text and "second line &lt;b&gt;&amp;" in text
@@ -218,9 +218,9 @@ def test_wrong_targets_and_no_store(tmp_path):
     study = make(tmp_path)
     for target in ("r.pdf", "r", "nowhere/r.html"):
         with pytest.raises(sq.InputError, match=r"ending in \.html, \.md, \.json"):
-            study.report(tmp_path / target)
+            sq.report.write(study, tmp_path / target)
     with pytest.raises(sq.InputError, match="run the study first"):
-        study.report(tmp_path / "r.html")
+        sq.report.write(study, tmp_path / "r.html")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -3,6 +3,7 @@
 import json
 import sqlite3
 from contextlib import closing
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,7 +13,6 @@ from small_study import study
 import steinquad as sq
 from steinquad._types import no_progress
 from steinquad.measures import Product
-from steinquad.studies import adaptive
 from steinquad.studies.adaptive import (
     CANDIDATES,
     PAIRS,
@@ -24,7 +24,6 @@ from steinquad.studies.adaptive import (
     hard_to_predict,
     is_choice,
 )
-from steinquad.studies.answer import gather
 from steinquad.studies.corrected import corrected
 from steinquad.studies.points import NumberedPoints
 
@@ -120,8 +119,8 @@ def answers(seed, method):
     for w in (weights, None):
         data = sq.Dataset(x, np.exp(1.5 * x[:, 0]), weights=w)
         est = sq.estimate(data, measure=measure, method=method, seed=seed)
-        options = {"method": method, "seed": seed, "progress": no_progress}
-        est = corrected(est, data, folds_of(numbers, seed), measure, **options)
+        settings = SimpleNamespace(measure=measure, method=method, seed=seed)
+        est = corrected(est, data, folds_of(numbers, seed), settings, no_progress)
         low, high = est.interval(0.95)
         truth = np.exp(1.5**2 / 2)
         found += [est.mean / truth - 1, low < truth < high]
@@ -203,7 +202,7 @@ def test_before_the_choices_it_is_a_plain_study(whole, tmp_path):
 
 def test_an_average_is_weighted(whole):
     found = study(whole[0].store.parent, "kinked", runs=300, points="adaptive")
-    data = gather(found.evaluations, 300, 2, 1, "adaptive")
+    data = found.look(300).data
     w, f = data.weights, data.fx[:, 0]
     assert found.estimate().mean == pytest.approx(w @ f / w.sum(), rel=1e-12)
     assert found.estimate().mean != pytest.approx(f.mean(), rel=1e-6)
@@ -211,7 +210,7 @@ def test_an_average_is_weighted(whole):
 
 def test_report_and_distribution(whole, tmp_path):
     found, answer = whole
-    found.report(tmp_path / "r.json", tmp_path / "r.html")
+    sq.report.write(found, tmp_path / "r.json", tmp_path / "r.html")
     (output,) = json.loads((tmp_path / "r.json").read_text())["outputs"]
     assert output["mean"] == answer.mean
     table = found.to_dataframe()
@@ -221,21 +220,24 @@ def test_report_and_distribution(whole, tmp_path):
     assert rows[0].low < np.sqrt(1 - 2 / np.pi + 4 / 45) < rows[0].high
 
 
-def test_no_pair_is_chosen_before_all_scouts_are_done(tmp_path, monkeypatch):
+def test_no_pair_is_chosen_before_all_scouts_are_done(tmp_path):
+    found = study(tmp_path, "raises", runs=140, on_failure="ignore", points="adaptive", retries=0)
     seen = []
-    monkeypatch.setattr(
-        adaptive, "hard_to_predict", lambda x, fx, measure, seed: seen.append(len(x))
-    )
-    study(tmp_path, "raises", runs=140, on_failure="ignore", points="adaptive").run()
-    found = study(tmp_path, "raises", on_failure="ignore", points="adaptive")
-    failed = sum(row.outputs is None for row in found.evaluations.rows(SCOUTS))
-    assert seen == [SCOUTS - failed] and failed > 1
+
+    def watch(now):
+        seen.append((now.done + now.failed, found.evaluations.count_choices()))
+
+    found.run(watch=watch)
+    assert all((count > 0) == (stored > SCOUTS) for stored, count in seen if stored != SCOUTS)
+    before = [count for stored, count in seen if stored == SCOUTS]
+    assert before[0] == 0 and seen[-1] == (140, 2 * PAIRS)
+    assert sum(row.outputs is None for row in found.evaluations.rows(SCOUTS)) > 1
 
 
 def test_failures_count_by_their_weights(tmp_path):
     study(tmp_path, "raises", runs=300, on_failure="ignore", points="adaptive").run()
     found = study(tmp_path, "raises", on_failure="ignore", points="adaptive")
-    data = gather(found.evaluations, None, found.measure.dim, 1, "adaptive")
+    data = found.look().data
     weights = {row.number: row.weight for row in found.evaluations.choices(0, 300)}
     lost = [weights.get(i, 1.0) for i in np.setdiff1d(np.arange(300), data.numbers)]
     assert len(lost) == data.failed > 1

@@ -7,7 +7,7 @@ import pytest
 import scipy.stats as st
 
 import steinquad as sq
-from steinquad.studies.distributions import LAWS
+from steinquad.studies.distributions import DISTRIBUTIONS
 
 GOOD = """\
 name = "beam"
@@ -79,7 +79,7 @@ def test_outputs_may_be_tables_with_wishes(load):
     tables = '[outputs.y]\nabove = [1, 2.5]\n[outputs."z z"]\nquantiles = []\nbelow = [-1]\n'
     study = load(changed('outputs = ["y"]\n', "") + tables)
     assert list(study.outputs) == ["y", "z z"]
-    first, second = study.wanted
+    first, second = study.requested
     assert (first.quantiles, first.above, first.below) == ((0.05, 0.5, 0.95), [1, 2.5], ())
     assert (second.quantiles, second.above, second.below) == ([], (), [-1])
 
@@ -129,7 +129,7 @@ def test_laws_are_those_of_scipy(load, kind):
 
 
 def test_every_law_is_tested():
-    assert set(LAWS) == {*TABLES, "mixture", "empirical"}
+    assert set(DISTRIBUTIONS) == {*TABLES, "mixture", "empirical"}
 
 
 def test_a_lognormal_by_its_own_mean_and_std(load):

@@ -1,7 +1,6 @@
 """The store: nothing finished is lost or overwritten, damage is seen and left alone."""
 
 import hashlib
-import multiprocessing
 import shutil
 import sqlite3
 from datetime import UTC, datetime
@@ -91,9 +90,9 @@ def test_estimates_are_kept(store):
         assert store.estimates() == found
 
 
-def test_sessions_have_their_time(store, monkeypatch):
+def test_sessions_have_their_time(tmp_path):
     clock = [100.0]
-    monkeypatch.setattr("steinquad.studies.store.time.monotonic", lambda: clock[0])
+    store = Store(tmp_path / "s.sqlite", ABOUT, clock=lambda: clock[0])
     with store.writing():
         clock[0] = 103.0
         store.record([done(0)])
@@ -124,28 +123,6 @@ def test_readers_may_look_while_one_writes(store):
         other.record([done(2)])
     with pytest.raises(RuntimeError):
         other.record([done(3)])
-
-
-def _hold(path, ready, go):
-    with Store(path, ABOUT).writing():
-        ready.set()
-        go.wait(60)
-
-
-def test_another_process_is_kept_out_until_it_dies(store):
-    context = multiprocessing.get_context("spawn")
-    ready, go = context.Event(), context.Event()
-    process = context.Process(target=_hold, args=(store.path, ready, go), daemon=True)
-    process.start()
-    assert ready.wait(60)
-    message = f"being written by process {process.pid}"
-    with pytest.raises(InputError, match=message), store.writing():
-        pass
-    process.kill()
-    process.join()
-    with store.writing():
-        store.record([done(0)])
-    assert store.counts().done == 1
 
 
 def test_a_store_of_another_study_is_refused(store):

@@ -13,13 +13,12 @@ from concurrent.futures import (
     ProcessPoolExecutor,
     ThreadPoolExecutor,
 )
-from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
 import numpyro.distributions as dist
 import pytest
-from small_study import HERE, law, study
+from small_study import HERE, PROCESSES, inputs, study
 
 import steinquad as sq
 from steinquad.studies.executors import Here
@@ -101,7 +100,7 @@ def test_quick_calls_are_sent_together_and_slow_ones_alone(tmp_path, seconds, mo
 @pytest.mark.slow
 def test_a_process_pool_that_breaks_is_made_again(tmp_path):
     found = study(tmp_path, "exits_hard", retries=6, on_failure="ignore", runs=8)
-    answer = found.run(executor=lambda: ProcessPoolExecutor(2, mp_context=get_context("spawn")))
+    answer = found.run(executor=lambda: ProcessPoolExecutor(2, mp_context=PROCESSES))
     assert answer.stats["failed"] >= bad_points(found, 8) > 0
 
 
@@ -194,11 +193,12 @@ def test_another_study_may_not_use_the_store(tmp_path):
         with pytest.raises(sq.InputError, match=f"another study: its {word}"):
             study(tmp_path, runs=4, **change).run()
     other = sq.Study(
-        "integrands.py:smooth", sq.Product({**law().blocks}), tmp_path / "s.sqlite", 4,
+        "integrands.py:smooth", sq.Product({**inputs().blocks}), tmp_path / "s.sqlite", 4,
         directory=HERE, where="here", method=sq.MonteCarlo(),
     )  # fmt: skip
-    other.run()  # an equal law is the same study
-    shifted = sq.Product({"a": sq.Truncated(law().blocks["a"], -2, 9), "b": law().blocks["b"]})
+    other.run()  # an equal distribution is the same study
+    own = inputs().blocks
+    shifted = sq.Product({"a": sq.Truncated(own["a"], -2, 9), "b": own["b"]})
     with pytest.raises(sq.InputError, match="its first point is"):
         sq.Study("integrands.py:smooth", shifted, tmp_path / "s.sqlite", 4, directory=HERE).run()
 
@@ -213,9 +213,13 @@ def test_two_versions_of_the_integrand_make_it_suspect(tmp_path):
 def test_the_default_version_follows_the_file(tmp_path):
     file = tmp_path / "f.py"
     file.write_text("def f(a, b):\n    return a\n")
-    first = sq.Study("f.py:f", law(), tmp_path / "s.sqlite", 4, directory=tmp_path)._version
+    first = sq.Study(
+        "f.py:f", inputs(), tmp_path / "s.sqlite", 4, directory=tmp_path
+    ).integrand_version
     file.write_text("def f(a, b):\n    return b\n")
-    second = sq.Study("f.py:f", law(), tmp_path / "s.sqlite", 4, directory=tmp_path)._version
+    second = sq.Study(
+        "f.py:f", inputs(), tmp_path / "s.sqlite", 4, directory=tmp_path
+    ).integrand_version
     assert first and second and first != second
 
 
@@ -486,7 +490,7 @@ def test_wrong_settings_are_refused(tmp_path, settings, words):
 @pytest.mark.parametrize("integrand", ["no_colon", ":f", "m:", "m:f g", "m:1"])
 def test_wrong_references_are_refused(tmp_path, integrand):
     with pytest.raises(sq.InputError, match="give module:function or file"):
-        sq.Study(integrand, law(), tmp_path / "s", 4)
+        sq.Study(integrand, inputs(), tmp_path / "s", 4)
 
 
 @pytest.mark.parametrize(
@@ -503,7 +507,7 @@ def test_wrong_references_are_refused(tmp_path, integrand):
 )
 def test_wrong_commands_are_refused(tmp_path, command, words):
     with pytest.raises(sq.InputError, match=words):
-        sq.Study(command, law(), tmp_path / "s", 4)
+        sq.Study(command, inputs(), tmp_path / "s", 4)
 
 
 @pytest.mark.parametrize(
@@ -517,13 +521,13 @@ def test_wrong_commands_are_refused(tmp_path, command, words):
 )
 def test_wrong_styles_of_commands_are_refused(tmp_path, command, style, words):
     with pytest.raises(sq.InputError, match=words):
-        sq.Study(command, law(), tmp_path / "s", 4, style=style)
+        sq.Study(command, inputs(), tmp_path / "s", 4, style=style)
 
 
 def test_reserved_names_are_refused_in_commands(tmp_path):
-    inputs = sq.Product({"input": law().blocks["a"]})
+    reserved = sq.Product({"input": inputs().blocks["a"]})
     with pytest.raises(sq.InputError, match="inputs has 'input'"):
-        sq.Study(sq.Command(["x"]), inputs, tmp_path / "s", 4)
+        sq.Study(sq.Command(["x"]), reserved, tmp_path / "s", 4)
 
 
 def test_a_function_without_a_name_cannot_go_to_workers(tmp_path):

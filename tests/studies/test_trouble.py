@@ -7,12 +7,11 @@ import subprocess
 import sys
 import time
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
-from multiprocessing import get_context
 
 import numpy as np
 import pytest
 import scipy.stats as st
-from small_study import HERE, law, study
+from small_study import HERE, PROCESSES, inputs, study
 
 import steinquad as sq
 from steinquad.measures.mixture import Mixture
@@ -84,7 +83,7 @@ def test_the_version_of_a_command_is_that_of_its_script(tmp_path):
         (tmp_path / "sim.py").write_text(text)
         command = sq.Command([sys.executable, "sim.py", "x" * 300])
         found = study(tmp_path, integrand=command, directory=tmp_path, runs=4)
-        versions.append(found._version)
+        versions.append(found.integrand_version)
     assert len(set(versions)) == 2 and all(versions)
 
 
@@ -101,16 +100,9 @@ def test_braces_that_are_no_placeholders(tmp_path):
 # -- workers that are lost ---------------------------------------------------------------------
 
 
-def crashes(a, b):
-    if a > 1.8:
-        os._exit(1)
-    return a * a + b
-
-
 def test_a_broken_pool_costs_only_those_that_broke_it(tmp_path):
-    context = get_context("spawn")
-    found = study(tmp_path, integrand=crashes, runs=200, retries=0, on_failure="ignore")
-    found.run(executor=lambda: ProcessPoolExecutor(2, mp_context=context))
+    found = study(tmp_path, "crashes", runs=200, retries=0, on_failure="ignore")
+    found.run(executor=lambda: ProcessPoolExecutor(2, mp_context=PROCESSES))
     for row in found.evaluations.rows():
         assert (row.status == "failed") == (row.input[0] > 1.8)
     assert 2 <= found.status().failed <= 20
@@ -168,45 +160,6 @@ def test_workers_that_always_die_while_they_load_are_no_loop(tmp_path):
     found = study(tmp_path, integrand="f.py:f", directory=tmp_path, where="pool")
     with pytest.raises(sq.InputError, match="while it loaded the integrand, with signal 9"):
         found.run()
-
-
-def test_the_lock_dies_with_its_process_and_not_with_its_copies(tmp_path):
-    script = tmp_path / "driver.py"
-    script.write_text(
-        f"import os, sys, time\nsys.path.insert(0, {str(HERE.parent)!r})\n"
-        "from pathlib import Path\nfrom small_study import study\n"
-        "def f(a, b):\n"
-        "    if os.fork() == 0:\n"
-        "        print(os.getpid(), flush=True)\n"
-        "        time.sleep(60)\n"
-        "        os._exit(0)\n"
-        "    time.sleep(60)\n"
-        f"study(Path({str(tmp_path)!r}), integrand=f).run()\n"
-    )
-    command = [sys.executable, "-W", "ignore", str(script)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as driver:
-        assert driver.stdout is not None
-        copy = int(driver.stdout.readline())
-        try:
-            with pytest.raises(sq.InputError, match=f"written by process {driver.pid}"):
-                study(tmp_path).run()
-            driver.kill()
-            driver.wait()
-            os.kill(copy, 0)  # still there
-            assert study(tmp_path).run().n == 40
-        finally:
-            driver.kill()
-            os.kill(copy, signal.SIGKILL)
-
-
-def test_one_lock_for_all_names_of_a_store(tmp_path):
-    found = study(tmp_path, runs=4)
-    found.run()
-    (tmp_path / "link").mkdir()
-    (tmp_path / "link" / "s.sqlite").symlink_to(tmp_path / "s.sqlite")
-    other = study(tmp_path / "link", runs=8)
-    with found.evaluations.writing(), pytest.raises(sq.InputError, match="being written"):
-        other.run()
 
 
 def test_an_interrupt_between_two_tasks(tmp_path, monkeypatch):
@@ -324,7 +277,7 @@ def test_texts_in_a_store_that_make_no_sense(tmp_path, column, text):
 @pytest.mark.parametrize("name", [".", "/", "x" * 300])
 def test_a_store_that_cannot_be_a_file(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
-    found = sq.Study("integrands.py:smooth", law(), name, 4, directory=HERE)
+    found = sq.Study("integrands.py:smooth", inputs(), name, 4, directory=HERE)
     for act in (found.run, found.status, found.estimate):
         with pytest.raises(sq.InputError, match="store"):
             act()
@@ -332,9 +285,9 @@ def test_a_store_that_cannot_be_a_file(tmp_path, monkeypatch, name):
 
 
 def test_a_report_does_not_replace_the_store(tmp_path):
-    found = sq.Study("integrands.py:smooth", law(), tmp_path / "s.json", 4, directory=HERE)
+    found = sq.Study("integrands.py:smooth", inputs(), tmp_path / "s.json", 4, directory=HERE)
     with pytest.raises(sq.InputError, match="is the store of the study"):
-        found.report(tmp_path / "s.json")
+        sq.report.write(found, tmp_path / "s.json")
 
 
 # -- settings ----------------------------------------------------------------------------------

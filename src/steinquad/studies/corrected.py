@@ -3,7 +3,7 @@
     answer = average over folds of theta0^(-k) + weighted average of f - g^(-k) over all pairs
 
 g^(-k) is fitted to all scouts and to the pairs of the other folds, with their weights. Given the
-scouts, which are in no fold, it knows nothing of the pairs that validate it, and they lie
+scouts, which are in no fold, it knows nothing of the pairs that correct it, and they lie
 where they do by known chances: so the answer is unbiased whatever g is, up to the sum of the
 weights that it is divided by. Its std is that of the weighted mean of these residuals or, where
 they are few and large and tell too little, wider, by the rule of `widened`: the uncorrected answer
@@ -20,8 +20,8 @@ from steinquad._types import Progress
 from steinquad.checking.error_bar import check_of, widened
 from steinquad.dataset import Dataset
 from steinquad.estimate import Estimate
-from steinquad.measures.base import Measure
-from steinquad.methods.base import Method
+from steinquad.methods.choose import Choose
+from steinquad.studies.settings import Settings
 
 __all__ = ["corrected"]
 
@@ -31,21 +31,27 @@ def corrected(
     estimate: Estimate,
     data: Dataset,
     split: Sequence[np.ndarray],
-    measure: Measure,
-    *,
-    method: Method,
-    seed: int,
+    settings: Settings,
     progress: Progress,
 ) -> Estimate:
     """An estimate from all of the data, corrected by the residuals of the folds in `split`.
 
-    A weighted average, and a constant, need no correction.
+    A weighted average, and a constant, need no correction and come back as they are.
+
+    Args:
+        estimate: by the method of the settings, from all of `data`.
+        data: scouts and pairs with their weights.
+        split: rows of each fold, as `adaptive.folds_of` gives them.
+        settings: of the study: measure, method and seed.
+        progress: called with (step, total, loss) while a method is trained.
     """
-    fit = estimate.fit
+    measure, method, fit = settings.measure, settings.method or Choose(), estimate.fit
     if method.winner(fit).averages or estimate.status.final:
         return estimate
     data = data.completed(measure.score(data.x), measure.support, measure.names)
-    held_out = method.hold_out(split, data, measure, fit, seed=seed, progress=progress)
+    held_out = method.hold_out(
+        split, data, measure, fit, seed=int(settings.seed), progress=progress
+    )
     check = check_of(held_out, fit.mean)
     corrected = replace(
         widened(fit, check),

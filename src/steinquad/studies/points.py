@@ -53,7 +53,7 @@ class NumberedPoints:
 
     def __init__(self, measure: Measure, kind: str, *, seed: int) -> None:
         if kind not in KINDS:
-            raise InputError(f"points is {kind!r}; choose one of {', '.join(KINDS)}.")
+            raise InputError.about("points", f"is {kind!r}; choose one of {', '.join(KINDS)}")
         self.measure, self.kind, self.seed = measure, kind, seed
         self._block = lru_cache(maxsize=8)(KINDS[kind](measure, seed).block)
 

@@ -8,7 +8,7 @@ number may read meanwhile. A file that is damaged is refused and left as it is.
 import json
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -77,10 +77,17 @@ class Store:
         path: of the file; it is made by the first `writing`.
         about: what the study is, names to texts; among them `inputs` and `outputs`, JSON lists of
             their names. A store made for another one is refused.
+        clock: seconds that only rise, by which sessions are timed.
     """
 
-    def __init__(self, path: Path, about: Mapping[str, str]) -> None:
-        self.path, self._database = path, Database(path, about)
+    def __init__(
+        self,
+        path: Path,
+        about: Mapping[str, str],
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.path, self._database, self._clock = path, Database(path, about), clock
         try:
             useless = path.is_dir()
         except (OSError, ValueError) as error:
@@ -105,7 +112,7 @@ class Store:
         with locked(self.path), ExitStack() as stack:
             with plainly(self.path):
                 self._writer = stack.enter_context(self._database.writing())
-            self._began, self._session = time.monotonic(), None
+            self._began, self._session = self._clock(), None
             try:
                 yield
             finally:
@@ -137,9 +144,9 @@ class Store:
                     {(row.version,) for row in packed if row.status == "done"},
                 )
                 self._keep_time(writer)
-            if time.monotonic() - self._synced >= SYNC:
+            if self._clock() - self._synced >= SYNC:
                 writer.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
-                self._synced = time.monotonic()
+                self._synced = self._clock()
 
     def counts(self) -> Counts:
         """Done, failed and seconds, from an index alone."""
@@ -262,7 +269,7 @@ class Store:
 
     def _keep_time(self, writer: sqlite3.Connection) -> None:
         """How long this session has lasted; one in which nothing is evaluated leaves no trace."""
-        seconds = time.monotonic() - self._began
+        seconds = self._clock() - self._began
         if self._session is None:
             start = datetime.now(UTC) - timedelta(seconds=seconds)
             row = (start.isoformat(timespec="seconds"), seconds)
