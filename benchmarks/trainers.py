@@ -80,7 +80,7 @@ COMPILED = "/jax/core/compile/backend_compile_duration"
 
 
 @dataclass(frozen=True)
-class Points:
+class Prepared:
     """The data of a case in the network's coordinates, and where it starts."""
 
     frame: StandardFrame
@@ -88,7 +88,7 @@ class Points:
     network: SteinNetwork
 
     @classmethod
-    def draw(cls, case: Case, seed: int) -> "Points":
+    def draw(cls, case: Case, seed: int) -> "Prepared":
         """Draw them."""
         problem = sq.problems.genz(case.family, case.d)
         x = problem.measure.sample(case.n, seed=seed)
@@ -126,8 +126,8 @@ class Trained:
     evaluations: int
 
 
-def by_folds(optimizer: sq.GaussNewton | sq.LBFGS) -> Callable[[Points], Trained]:
-    def train(points: Points) -> Trained:
+def by_folds(optimizer: sq.GaussNewton | sq.LBFGS) -> Callable[[Prepared], Trained]:
+    def train(points: Prepared) -> Trained:
         rows = points.split.train
         result = optimizer.fit(
             points.network,
@@ -141,7 +141,7 @@ def by_folds(optimizer: sq.GaussNewton | sq.LBFGS) -> Callable[[Points], Trained
     return train
 
 
-def by_evidence(points: Points) -> Trained:
+def by_evidence(points: Prepared) -> Trained:
     """L-BFGS on the evidence, started afresh where a line search gives up, as `sq.LBFGS` is."""
     rows = points.everything
     evidence = Evidence(points.network, points.frame.rows(rows))
@@ -176,7 +176,7 @@ def by_evidence(points: Points) -> Trained:
     return Trained(evidence.network(at), rows, steps, evidence.evaluations)
 
 
-TRAINERS: dict[str, Callable[[Points], Trained]] = {
+TRAINERS: dict[str, Callable[[Prepared], Trained]] = {
     "gauss_newton": by_folds(sq.GaussNewton()),
     "lbfgs": by_folds(sq.LBFGS()),
     "evidence": by_evidence,
@@ -309,7 +309,7 @@ def pulled_back(
 
 def run_one(case: Case, seed: int, trainer: str) -> dict[str, Any]:
     problem = sq.problems.genz(case.family, case.d)
-    points = Points.draw(case, seed)
+    points = Prepared.draw(case, seed)
     x = problem.measure.sample(FRESH, seed=FRESH_SEED + seed)
     compiled: list[float] = []
 
@@ -324,7 +324,7 @@ def run_one(case: Case, seed: int, trainer: str) -> dict[str, Any]:
     cpu = time.process_time() - start
     jax.monitoring.unregister_event_duration_listener(listen)
     outputs = points.frame.outputs
-    fresh = predict(trained.network, points.frame.at(Points(x, measure=problem.measure)))
+    fresh = predict(trained.network, points.frame.at(sq.Points(x, measure=problem.measure)))
     held_out = (problem.integrand(x) - outputs.shift[0]) / outputs.scale[0] - fresh[:, 0]
     integral = outputs.in_units(np.asarray(trained.network.theta0)[None])[0, 0]
     return {

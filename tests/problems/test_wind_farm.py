@@ -9,7 +9,13 @@ from scipy.special import ndtr
 
 import steinquad as sq
 from steinquad.problems.wind_farm import ThrustCoefficient, truth_of, wind_farm
-from steinquad.problems.wind_farm_inputs import MEANS, NAMES, VARIANCES, WEIGHTS, direction_law
+from steinquad.problems.wind_farm_inputs import (
+    MEANS,
+    NAMES,
+    VARIANCES,
+    WEIGHTS,
+    direction_distribution,
+)
 from steinquad.problems.wind_farm_layout import COARSE_GRID
 
 VARIANTS = [("whole", "paper"), ("components", "paper"), ("whole", "code")]
@@ -29,7 +35,7 @@ def test_score_against_finite_differences(truncation, turbulence):
 
 @pytest.mark.parametrize("truncation", ["whole", "components"])
 def test_the_direction_is_normalized_and_cut_where_it_says(truncation):
-    law = direction_law(truncation)
+    law = direction_distribution(truncation)
 
     def density(t):
         return np.exp(law.log_density(np.array([[t]])))[0]
@@ -48,7 +54,7 @@ def test_the_direction_is_normalized_and_cut_where_it_says(truncation):
 
 
 def test_effective_weights_of_the_mixture():
-    law = direction_law("whole").factors()
+    law = direction_distribution("whole").factors()
     assert law is not None
     np.testing.assert_allclose(law.weights, [0.2273, 0.5681, 0.2046], atol=5e-5)
 

@@ -12,8 +12,8 @@ import pytest
 
 from steinquad.problems import wind_farm_jax, wind_farm_pywake
 from steinquad.problems.wind_farm import ThrustCoefficient, thrust_coefficient
-from steinquad.problems.wind_farm_flow import mean_speed
-from steinquad.problems.wind_farm_inputs import input_laws
+from steinquad.problems.wind_farm_flow import Rules, mean_speed
+from steinquad.problems.wind_farm_inputs import input_distributions
 from steinquad.problems.wind_farm_layout import (
     COARSE_GRID,
     FULL_GRID,
@@ -21,7 +21,7 @@ from steinquad.problems.wind_farm_layout import (
     Grid,
     layout,
 )
-from steinquad.problems.wind_farm_wakes import PHYSICS, Turbine, Wakes
+from steinquad.problems.wind_farm_wakes import PHYSICS, Positions, Turbine, Wakes
 
 ROOT = Path(__file__).parents[2]
 COLUMNS = ["ct_prime", "wake_1", "wake_2", "turbulence", "direction_deg", "hub_height", "diameter"]
@@ -58,7 +58,7 @@ def test_all_stored_rows():
 @pytest.mark.parametrize("physics", ["p22", "p26"])
 def test_the_real_simulator_at_a_point_of_this_commit(physics):
     seed = int(commit()[:8], 16)
-    x = input_laws("whole", "paper").sample(1, seed=seed)
+    x = input_distributions("whole", "paper").sample(1, seed=seed)
     fast = ThrustCoefficient(physics, "jax", COARSE_GRID)(x)
     real = ThrustCoefficient(physics, "pywake", COARSE_GRID)(x)
     assert fast == pytest.approx(real, rel=1e-10), f"seed {seed} from commit {commit()}, x = {x}"
@@ -87,14 +87,14 @@ def test_the_mean_speed_is_that_over_all_points():
     kind = Turbine(0.75, 0.245, 100.0, 0.38, 4e-3)
     grid = FULL_GRID
     cos, sin = np.cos(0.3), np.sin(0.3)
+    rules = Rules(PHYSICS["p22"], grid, 32)
     x, y = grid.x[:, None], grid.y
     with jax.enable_x64(True):
         for k, at, off in [(0.04, -700.0, 20.0), (0.008, -6000.0, 150.0), (0.06, -2500.0, -300.0)]:
             down, cross = jnp.array([at]), jnp.array([off])
             wakes = Wakes(jnp.array([8.0]), jnp.array([k]))
-            got = mean_speed(
-                kind, wakes, down, cross, 1, (cos, sin), 101.0, grid, 32, PHYSICS["p22"]
-            )
+            positions = Positions(down, cross, 1, cos, sin)
+            got = mean_speed(kind, wakes, positions, 101.0, rules)
             d, c = x * cos - y * sin - at, x * sin + y * cos - off
             sigma = k * d + 24.5
             depth = 1 - np.sqrt(np.maximum(1 - 0.75 * 100.0**2 / (8 * sigma**2), 0.0))

@@ -25,19 +25,19 @@ app = typer.Typer(
     rich_markup_mode=None,  # markup would swallow the [f] of E[f]
     pretty_exceptions_enable=False,
 )
+STUDIES = (study.init, study.run, study.status, study.estimate, study.report, study.export)
+OTHERS = "Examples, and the paper"
 # What most people need comes first.
 COMMANDS = {
     "From points or draws in a file": (integrate, posterior),
-    "A study: a simulator run for you, and what came of it": (
-        *(study.init, study.run, study.status, study.estimate, study.report, study.export),
-    ),
-    "Examples, and the paper": (demo, reproduce),
+    "A study: a simulator run for you, and what came of it": STUDIES,
+    OTHERS: (demo, reproduce),
 }
 for heading, commands in COMMANDS.items():
     for command in commands:
         app.command(rich_help_panel=heading)(command)
-for name, group in {"draw": draw.app, "truth": truth.app}.items():
-    app.add_typer(group, name=name, rich_help_panel=heading)
+app.add_typer(draw.app, name="draw", rich_help_panel=OTHERS)
+app.add_typer(truth.app, name="truth", rich_help_panel=OTHERS)
 
 
 def main() -> None:

@@ -3,7 +3,9 @@
 from steinquad.designs.base import Design, Sample
 from steinquad.designs.grid import Grid
 from steinquad.designs.iid import IID
-from steinquad.designs.mcmc import MALA, NUTS, TruncatedMALA
+from steinquad.designs.mala import MALA, TruncatedMALA
+from steinquad.designs.mcmc import MarkovChains
+from steinquad.designs.nuts import NUTS
 from steinquad.designs.resumable import Resumable
 from steinquad.designs.sobol import Sobol
 from steinquad.designs.whitened import Whitened, laplace
@@ -14,6 +16,7 @@ __all__ = [
     "NUTS",
     "Design",
     "Grid",
+    "MarkovChains",
     "Resumable",
     "Sample",
     "Sobol",

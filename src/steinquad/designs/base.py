@@ -1,8 +1,9 @@
-"""The protocol that every design follows, and the value it answers with."""
+"""The base class of every design, and the value it answers with."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -12,19 +13,21 @@ from steinquad.measures.base import Measure
 
 __all__ = ["Design", "Sample", "as_count", "split_evenly"]
 
+FIRST_ROUND = 200  # points, about, of an integral to a tolerance
+
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """The points of a design with what is known of them.
+    """The points of a design with what is known of them: what `Design.draw` returns.
 
     Attributes:
         x: points, (n, d).
-        score: gradient of the log density there, (n, d), where the design found it on its way.
+        score: gradient of the log density there, (n, d), where the design computed it on its way.
         weights: importance weights, (n,); None for equal ones.
         groups: the chain or replicate of each point, (n,), contiguous; None for independent draws.
         sampled: False for points that are not a sample of the measure, such as a grid.
         notes: trouble, each a sentence without its period; makes an estimate suspect.
-        stats: what the design has to report.
+        stats: what the design has to report, such as acceptance rates.
     """
 
     x: Array
@@ -36,36 +39,77 @@ class Sample:
     stats: Mapping[str, Any] = field(default_factory=dict)
 
 
-@runtime_checkable
-class Design(Protocol):
-    """A way to place points; a new one is a class with these two members."""
+class Design(ABC):
+    """A way to place points. A new one is a subclass with `draw`.
+
+    Attributes:
+        nested: whether more points of the same seed begin with those of fewer, so that an
+            integral that needs more of them goes on with the same sequence; otherwise further
+            points are drawn with another seed and added.
+
+    >>> class Middle(Design):
+    ...     def draw(self, measure, n, *, seed, progress=None):
+    ...         return Sample(np.full((n, measure.dim), 0.5), sampled=False)
+    >>> Middle().name, Middle().block, Middle().first_round(10_000)
+    ('Middle', 1, 200)
+    """
+
+    nested: ClassVar[bool] = False
 
     @property
     def name(self) -> str:
-        """Short name for tables."""
-        ...
+        """Short name for tables and messages; that of the class by default."""
+        return type(self).__name__
 
-    def draw(self, measure: Measure, n: int, *, seed: int, progress: Progress) -> Sample:
-        """`n` points of the measure.
+    @property
+    def block(self) -> int:
+        """How many points must be added together, such as one for each of several chains."""
+        return 1
+
+    def first_round(self, max_n: int) -> int:
+        """How many points to begin with where a tolerance and not n is given.
+
+        Args:
+            max_n: the most that are allowed.
+
+        Returns:
+            A number of points that `draw` accepts, about 200, unless `max_n` is smaller.
+        """
+        return min(self.block * -(-FIRST_ROUND // self.block), max_n)
+
+    @abstractmethod
+    def draw(
+        self, measure: Measure, n: int, *, seed: int, progress: Progress | None = None
+    ) -> Sample:
+        """Place `n` points for an integral under a measure.
 
         Args:
             measure: where the points go.
-            n: how many.
+            n: how many; a multiple of `block`.
             seed: of everything random; the same seed gives the same points.
             progress: called with (step, total, loss) by designs that take their time.
+
+        Returns:
+            The points with scores, groups and diagnostics where the design has them.
         """
-        ...
 
 
 def as_count(name: str, value: Any, least: int) -> int:
-    """An option that counts something, as a Python integer."""
+    """An option that counts something, as a Python integer of at least `least`.
+
+    Raises `InputError` with the `name` of the option for anything else, bool included.
+    """
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise InputError(f"{name} is {value!r}; give an integer of at least {least}.")
     return int(value)
 
 
 def split_evenly(n: int, parts: int, name: str) -> int:
-    """n / parts, refused with the nearest n that can be split."""
+    """How many of n points each of so many chains or replicates gets.
+
+    Raises `InputError` with the nearest n that can be split where n is no multiple of `parts`;
+    `name` is what the parts are called.
+    """
     if n % parts:
         nearest = max(parts, round(n / parts) * parts)
         raise InputError(f"n is {n} but {name} is {parts}; give a multiple such as n={nearest}.")

@@ -1,4 +1,4 @@
-"""Running Markov chains in blocks, and what is told of them afterwards."""
+"""Running Markov chains in blocks, and what can be said of them afterwards."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -15,6 +15,7 @@ __all__ = [
     "Chains",
     "Forgetful",
     "Memory",
+    "Plan",
     "convergence",
     "run_blocks",
     "scan_chains",
@@ -26,35 +27,65 @@ RHAT_LIMIT = 1.01
 
 
 class Chains(NamedTuple):
-    """What was kept: (chains, draws, ...) each."""
+    """What was kept of all chains, arrays of shape (chains, draws, ...).
+
+    Attributes:
+        position: unconstrained points.
+        gradient: of the log density there.
+        acceptance: mean over the transitions since the last kept draw.
+        failures: among all transitions, dropped ones included; what one is, the step says.
+        tuning: as the last block left it.
+    """
 
     position: Array
     gradient: Array
-    acceptance: Array  # mean over the transitions since the last kept draw
-    failures: int  # among all transitions, dropped ones included; what one is, the step says
-    tuning: Any  # as the last block left it
+    acceptance: Array
+    failures: int
+    tuning: Any
+
+
+class Plan(NamedTuple):
+    """How long chains run, counted in draws of `thin` transitions each.
+
+    Attributes:
+        skip: draws dropped at the beginning.
+        keep: draws kept after them.
+        thin: transitions for a draw.
+        before: draws made already, by a warm-up of another kind: progress counts them.
+    """
+
+    skip: int
+    keep: int
+    thin: int
+    before: int = 0
 
 
 class Memory(Protocol):
-    """Where a run keeps what it has done, so that it can go on after a stop."""
+    """Where a run keeps what it has done, so that it can go on after a stop.
+
+    A run asks first whether it is the `same` that was begun, then for stage after stage.
+    """
 
     def same(self, **arrays: Array) -> None:
-        """Keep what tells this run from others, or raise `InputError` if another was kept."""
+        """Keep the arrays that tell this run from others: starts, log density and score there.
+
+        Raises `InputError` if those of another run were kept.
+        """
         ...
 
     def recall(self, stage: str, compute: Callable[[], Any]) -> Any:
-        """`compute()`, a pytree of arrays, or what it gave the last time."""
+        """`compute()`, a pytree of arrays, or what it gave the last time for this `stage`."""
         ...
 
 
 class Forgetful:
-    """Keeps nothing."""
+    """The `Memory` of a run that nobody will continue: keeps nothing, computes every stage."""
 
     def same(self, **arrays: Array) -> None:
-        """Any run will do."""
+        """Accept any run."""
 
     def recall(self, stage: str, compute: Callable[[], Any]) -> Any:
-        """Compute."""
+        """Compute the stage, whatever its name."""
         del stage
         return compute()
 
@@ -99,32 +130,36 @@ def scan_chains(step: Callable[..., Any]) -> Callable[..., Any]:
 def run_blocks(
     program: Callable[..., Any],
     key: Any,
-    states: Any,
-    tunings: Any,
-    *,
-    skip: int,
-    keep: int,
-    thin: int,
+    start: tuple[Any, Any],
+    plan: Plan,
     progress: Progress,
     memory: Memory,
-    offset: int = 0,
 ) -> Chains:
-    """Run `skip + keep` draws in blocks of one length, and keep the last `keep`.
+    """Run chains in blocks of one length, so that one compiled program does them all.
 
-    Progress counts draws, `offset` of them already made.
+    Args:
+        program: what `scan_chains` made.
+        key: of all transitions.
+        start: states and tunings, with one row a chain.
+        plan: how many draws.
+        progress: called after each block with (draws, all draws, minus the log density).
+        memory: asked for each block first.
+
+    Returns:
+        The draws that the plan keeps.
     """
-    total = skip + keep
+    (states, tunings), total = start, plan.skip + plan.keep
     block = -(-total // BLOCKS)
     parts: list[list[Array]] = []
     failures = 0
     for first in range(0, total, block):
-        compute = partial(program, key, states, tunings, first, draws=block, thin=thin)
+        compute = partial(program, key, states, tunings, first, draws=block, thin=plan.thin)
         (states, tunings), (*answer, failed) = memory.recall(f"draws-{first}", compute)
-        done = slice(max(skip - first, 0), min(block, total - first))
+        done = slice(max(plan.skip - first, 0), min(block, total - first))
         parts.append([np.asarray(a)[:, done] for a in answer])
         failures += int(np.asarray(failed)[:, : total - first].sum())
         loss = -float(np.mean(np.asarray(states.logdensity)))
-        progress(offset + min(first + block, total), offset + total, loss)
+        progress(plan.before + min(first + block, total), plan.before + total, loss)
     position, gradient, acceptance = (
         np.concatenate(column, axis=1) for column in zip(*parts, strict=True)
     )
@@ -135,6 +170,10 @@ def convergence(x: Array, names: Sequence[str]) -> tuple[dict[str, Array], list[
     """Rank-normalized R-hat and bulk effective sample size of chains (chains, draws, d).
 
     One chain is compared with itself, half against half. Both are NaN for less than eight draws.
+
+    Returns:
+        `rhat` and `ess` of every coordinate, (d,) each; and a sentence, with the name of the
+        worst coordinate, if some R-hat is above `RHAT_LIMIT`.
     """
     from arviz_stats.base.array import array_stats
 
@@ -164,7 +203,10 @@ def convergence(x: Array, names: Sequence[str]) -> tuple[dict[str, Array], list[
 
 
 def stuck(x: Array) -> list[str]:
-    """A sentence for the chains (chains, draws, d) whose draws are all one point."""
+    """A sentence that names the chains (chains, draws, d) whose draws are all one point.
+
+    An empty list if all of them moved, or have one draw only.
+    """
     if x.shape[1] < 2:
         return []
     still = np.flatnonzero(np.all(x == x[:, :1], axis=(1, 2)))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from steinquad._types import Array, Progress
-from steinquad.designs.base import Sample
+from steinquad.designs.base import Design, Sample
 from steinquad.designs.quantiles import moments
 from steinquad.errors import InputError
 from steinquad.measures.base import Measure
@@ -16,7 +16,7 @@ __all__ = ["Grid"]
 
 
 @dataclass(frozen=True)
-class Grid:
+class Grid(Design):
     """Equally spaced points within `width` standard deviations of the mean, as in the paper.
 
     In several coordinates the tensor product, so n must be a d-th power. Where the support ends
@@ -38,15 +38,10 @@ class Grid:
         if not (isinstance(self.width, int | float) and 0 < self.width < math.inf):
             raise InputError(f"width is {self.width!r}; give a positive number.")
 
-    @property
-    def name(self) -> str:
-        """Short name for tables."""
-        return "Grid"
-
     def draw(
         self, measure: Measure, n: int, *, seed: int, progress: Progress | None = None
     ) -> Sample:
-        """Place the points; see `Design.draw`. The seed has no say."""
+        """Place the points; see `Design.draw`. Grids are the same for every seed."""
         del progress
         n, _ = as_draw_request(n, seed)
         side = _root(n, measure.dim)

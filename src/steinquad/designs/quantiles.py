@@ -1,4 +1,4 @@
-"""What designs need of a measure's law: a map from uniform points, means and deviations."""
+"""What designs need of a measure: a map from uniform points, means and deviations."""
 
 import numpy as np
 from scipy.special import ndtr
@@ -18,36 +18,44 @@ TAIL_SHARE = 1e-3
 
 
 def from_uniform(measure: Measure, u: Array) -> Array:
-    """Points of the measure from uniform ones, (n, d) -> (n, d)."""
+    """Points of the measure from uniform ones, (n, d) -> (n, d), through its quantiles.
+
+    For a measure with `icdf`, or with independent factors in affine coordinates; any other is
+    refused with what to use instead.
+    """
     if "icdf" in measure.provides:
         return measure.icdf(u)
-    law = _factors(measure)
-    if not law.independent:
+    factored = _factors(measure)
+    if not factored.independent:
         raise InputError(
             f"measure {type(measure).__name__} is a mixture without icdf; integrate over each "
             "component by itself, or use design=IID()."
         )
-    z = np.column_stack([c.icdf(u[:, i]) for i, c in enumerate(law.components[0])])
-    return law.affine.shift + z @ law.affine.matrix.T
+    z = np.column_stack([c.icdf(u[:, i]) for i, c in enumerate(factored.components[0])])
+    return factored.affine.shift + z @ factored.affine.matrix.T
 
 
 def moments(measure: Measure) -> tuple[Array, Array]:
-    """Mean and standard deviation of every coordinate, (d,) and (d,)."""
+    """Mean and standard deviation of every coordinate, (d,) and (d,), by quadrature.
+
+    For a measure with `icdf`, or a mixture of independent factors in affine coordinates. Tails
+    too heavy for a standard deviation are refused.
+    """
     p = ndtr(NODES)
     if "icdf" in measure.provides:
         x = measure.icdf(np.tile(p[:, None], (1, measure.dim)))
         mean, variance = _integrate(x, measure.names)
         return mean, np.sqrt(variance)
-    law = _factors(measure)
+    factored = _factors(measure)
     each = [
         _integrate(np.column_stack([c.icdf(p) for c in component]), measure.names)
-        for component in law.components
+        for component in factored.components
     ]
-    matrix = law.affine.matrix
-    means = np.stack([law.affine.shift + matrix @ m for m, _ in each])
-    mean = law.weights @ means
+    matrix = factored.affine.matrix
+    means = np.stack([factored.affine.shift + matrix @ m for m, _ in each])
+    mean = factored.weights @ means
     within = np.stack([matrix**2 @ v for _, v in each])
-    return mean, np.sqrt(law.weights @ (within + (means - mean) ** 2))
+    return mean, np.sqrt(factored.weights @ (within + (means - mean) ** 2))
 
 
 def _integrate(x: Array, names: tuple[str, ...]) -> tuple[Array, Array]:

@@ -11,8 +11,8 @@ import jax
 import numpy as np
 
 from steinquad._types import Array, Progress
-from steinquad.designs.base import Sample
-from steinquad.designs.mcmc import MALA, NUTS
+from steinquad.designs.base import Design, Sample
+from steinquad.designs.mcmc import MarkovChains
 from steinquad.errors import InputError
 from steinquad.measures.base import Measure
 
@@ -22,7 +22,7 @@ SAME = 1e-10  # relative distance up to which two computations of one log densit
 
 
 @dataclass(frozen=True)
-class Resumable:
+class Resumable(Design):
     """A chain design that keeps every finished block of a run in a directory.
 
     A run that was stopped at any moment gives, when it is started again with the same arguments,
@@ -35,6 +35,7 @@ class Resumable:
             n or option is refused.
 
     >>> import tempfile
+    >>> from steinquad.designs import MALA
     >>> from steinquad.measures import LogDensity
     >>> normal = LogDensity(lambda x: -x @ x / 2, 1)
     >>> with tempfile.TemporaryDirectory() as path:
@@ -44,11 +45,11 @@ class Resumable:
     True
     """
 
-    design: MALA | NUTS
+    design: MarkovChains
     path: str | Path
 
     def __post_init__(self) -> None:
-        if not isinstance(self.design, MALA | NUTS):
+        if not isinstance(self.design, MarkovChains):
             raise InputError(
                 f"design is {type(self.design).__name__}; pass MALA, TruncatedMALA or NUTS."
             )
@@ -57,13 +58,13 @@ class Resumable:
 
     @property
     def name(self) -> str:
-        """Short name for tables."""
+        """That of the design, whose draws these are."""
         return self.design.name
 
     @property
-    def chains(self) -> int:
-        """How many."""
-        return self.design.chains
+    def block(self) -> int:
+        """As of the design: one point for each chain."""
+        return self.design.block
 
     def draw(
         self, measure: Measure, n: int, *, seed: int, progress: Progress | None = None

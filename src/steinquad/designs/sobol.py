@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from steinquad._types import Array, Progress
-from steinquad.designs.base import Sample, as_count, split_evenly
+from steinquad.designs.base import Design, Sample, as_count, split_evenly
 from steinquad.designs.quantiles import from_uniform
 from steinquad.measures.base import Measure
 from steinquad.measures.checks import as_draw_request
@@ -17,7 +17,7 @@ BITS = 50  # of a coordinate; the middle of a cell is then exact in float64 and 
 
 
 @dataclass(frozen=True)
-class Sobol:
+class Sobol(Design):
     """Scrambled Sobol points through the inverse distribution functions.
 
     Each point by itself is a draw of the measure, together they fill the space evenly. The error
@@ -35,20 +35,19 @@ class Sobol:
     """
 
     replicates: int = 1
-    nested: ClassVar[bool] = True  # more points of the same seed begin with those of fewer
+    nested: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         as_count("replicates", self.replicates, 1)
 
-    @property
-    def name(self) -> str:
-        """Short name for tables."""
-        return "Sobol"
+    def first_round(self, max_n: int) -> int:
+        """Sixteen points for each replicate: sequences are even at powers of two."""
+        return min(self.replicates * 16, max_n)
 
     def draw(
         self, measure: Measure, n: int, *, seed: int, progress: Progress | None = None
     ) -> Sample:
-        """Draw; see `Design.draw`."""
+        """Draw all replicates, one after the other; see `Design.draw`. n is split evenly."""
         del progress
         n, seed = as_draw_request(n, seed)
         each = split_evenly(n, self.replicates, "replicates")
@@ -59,7 +58,15 @@ class Sobol:
 
 
 class Scrambled:
-    """A scrambled sequence, point after point; each lies in the middle of its cell of 2^-BITS."""
+    """A scrambled Sobol sequence in the unit cube, taken point after point.
+
+    Each point lies in the middle of its cell of 2^-BITS, so that no coordinate is 0 or 1, where
+    quantiles are infinite.
+
+    Args:
+        dim: number of coordinates.
+        seed: of the scrambling; other seeds give independent sequences.
+    """
 
     def __init__(self, dim: int, seed: np.random.SeedSequence) -> None:
         from scipy.stats import qmc  # a second of import time
@@ -67,7 +74,7 @@ class Scrambled:
         self._engine = qmc.Sobol(dim, scramble=True, bits=BITS, rng=np.random.default_rng(seed))
 
     def next(self, n: int) -> Array:
-        """The next n points; the first time a power of two."""
+        """The next n points (n, d); the first time n must be a power of two, as SciPy wants it."""
         return self._engine.random(n) + 2.0 ** -(BITS + 1)
 
 

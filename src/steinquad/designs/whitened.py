@@ -1,6 +1,6 @@
 """Chains in coordinates in which the measure is nearly a standard normal."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,8 +22,11 @@ SMALL = 1e-6  # length of the last Newton step in the same units
 
 
 @dataclass(frozen=True, eq=False)
-class Whitened:
+class Whitened(Design):
     """A design that works in `z = L^-1 (x - mu)`; points and scores come back as those of x.
+
+    For a posterior that is narrow or strongly correlated: in z, with mu and L from `laplace`, it
+    is near a standard normal, where chains need little tuning.
 
     Args:
         design: what draws z, such as `NUTS()` or `Resumable(NUTS(), path)`; its starts are z too.
@@ -35,13 +38,17 @@ class Whitened:
 
     @property
     def name(self) -> str:
-        """Short name for tables."""
+        """Short name for tables and messages."""
         return f"whitened {self.design.name}"
 
     @property
-    def chains(self) -> int:
-        """How many, 1 for a design without chains."""
-        return getattr(self.design, "chains", 1)
+    def block(self) -> int:
+        """As of the design within."""
+        return self.design.block
+
+    def first_round(self, max_n: int) -> int:
+        """As of the design within."""
+        return self.design.first_round(max_n)
 
     def draw(
         self, measure: Measure, n: int, *, seed: int, progress: Progress | None = None
@@ -57,25 +64,24 @@ class Whitened:
         within = LogDensity(
             lambda z: log_density(shift + matrix @ z), measure.dim, names=names, sequential=True
         )
-        report: Any = progress
-        sample = self.design.draw(within, n, seed=seed, progress=report)
-        x = shift + sample.x @ matrix.T
+        sample = self.design.draw(within, n, seed=seed, progress=progress)
         score = None if sample.score is None else sample.score @ self.affine.inverse
-        return Sample(
-            x, score, sample.weights, sample.groups, sample.sampled, sample.notes, sample.stats
-        )
+        return replace(sample, x=shift + sample.x @ matrix.T, score=score)
 
 
 def laplace(measure: Measure, near: Any) -> Affine:
     """The mode and a Cholesky factor of the inverse curvature there, by Newton's method.
+
+    The result is what `Whitened` takes as its affine map, and the normal approximation of the
+    measure for importance sampling.
 
     Args:
         measure: one with a score, on all of R^d.
         near: a point (d,) from which Newton's method reaches the mode.
 
     >>> measure = LogDensity(lambda x: -((x - 3.0) @ (x - 3.0)) / 8, 2)
-    >>> found = laplace(measure, [0.0, 0.0])
-    >>> found.shift.round(6), found.matrix.diagonal().round(6)
+    >>> affine = laplace(measure, [0.0, 0.0])
+    >>> affine.shift.round(6), affine.matrix.diagonal().round(6)
     (array([3., 3.]), array([2., 2.]))
     """
     mode = as_points("near", [near], measure.dim)[0]

@@ -19,7 +19,7 @@ from steinquad.measures.checks import as_draw_request
 from steinquad.measures.density import LogDensity
 from steinquad.problems.problem import Problem
 
-__all__ = ["GENERATING", "PARAMETERS", "TRUTHS", "goodwin", "simulator"]
+__all__ = ["GENERATING", "PARAMETERS", "TRUTHS", "goodwin", "observed", "rates", "simulator"]
 
 PARAMETERS = ("a1", "a2", "k", "alpha")
 GENERATING = (1.0, 3.0, 1.0, 0.5)  # parameters that the data are generated with
@@ -27,7 +27,7 @@ NOISE = np.array([0.1, 0.05])
 OBSERVATIONS = 2400
 SPAN = (1.0, 25.0)  # of the times of observation
 FIRST_STEP = 0.01
-# Posterior means of x by the data's seed; `steinquad truth goodwin` computes them anew.
+# Posterior means of x by the data's seed; `steinquad truth goodwin` computes them again.
 TRUTHS = {
     0: (0.99984841, 2.99968403, 1.00590157, 0.50141550),
     1: (0.99815970, 3.00092184, 1.00256136, 0.50083129),
@@ -98,13 +98,23 @@ def goodwin(
 
 
 def rates(u: Any, x: Any) -> tuple[Any, Any]:
-    """The right-hand side at concentrations u (mRNA and protein) and parameters x."""
+    """The right-hand side of the ODE, (du1/dt, du2/dt).
+
+    Args:
+        u: concentrations of mRNA and protein.
+        x: parameters a1, a2, k, alpha.
+    """
     a1, a2, k, alpha = x
     return a1 / (1 + a2 * u[1] ** 10) - alpha * u[0], k * u[0] - alpha * u[1]
 
 
 def observed(seed: int, observations: int = OBSERVATIONS) -> tuple[Array, Array]:
-    """Times (t,) and data (t, 2): a trajectory by SciPy's DOP853 and normal noise."""
+    """Times (t,) and data (t, 2): the trajectory of `GENERATING` by SciPy's DOP853, and noise.
+
+    Args:
+        seed: of the normal noise.
+        observations: how many times, evenly spaced in [1, 25].
+    """
     whole = isinstance(observations, int | np.integer) and not isinstance(observations, bool)
     if not whole or observations < 2:
         raise InputError(f"observations is {observations!r}; give an integer of at least 2.")
@@ -128,7 +138,14 @@ def simulator(
     max_steps: int = 2000,
     sensitivity: Sensitivity = "forward",
 ) -> Callable[[Any], tuple[Any, Any]]:
-    """A JAX function of parameters x (4,): the trajectory (t, 2), and whether it was found."""
+    """A JAX function of parameters x (4,): the trajectory (t, 2), and whether it was found.
+
+    Args:
+        times: when, ascending (t,).
+        rtol: relative and absolute tolerance of the solver, Dormand and Prince's 5(4).
+        max_steps: of the solver; more of them cost nothing where they are not needed.
+        sensitivity: how derivatives pass through it; see `goodwin`.
+    """
     if isinstance(rtol, bool | str) or not (isinstance(rtol, float) and 1e-13 <= rtol <= 1e-2):
         raise InputError(f"rtol is {rtol!r}; give a number between 1e-13 and 1e-2.")
     if isinstance(max_steps, bool) or not isinstance(max_steps, int) or max_steps < 1:

@@ -16,10 +16,15 @@ from steinquad._types import Array, Progress, no_progress
 from steinquad.errors import InputError
 from steinquad.problems import wind_farm_jax, wind_farm_pywake
 from steinquad.problems.problem import Problem
-from steinquad.problems.wind_farm_inputs import NAMES, as_inputs, direction_law, input_laws
+from steinquad.problems.wind_farm_inputs import (
+    NAMES,
+    as_inputs,
+    direction_distribution,
+    input_distributions,
+)
 from steinquad.problems.wind_farm_layout import FULL_GRID, Grid
 
-__all__ = ["TRUTHS", "ThrustCoefficient", "truth_of", "wind_farm"]
+__all__ = ["TRUTHS", "ThrustCoefficient", "thrust_coefficient", "truth_of", "wind_farm"]
 
 SIMULATORS: dict[str, Callable[[Array, str, Grid], tuple[float, float]]] = {
     "jax": wind_farm_jax.simulate,
@@ -74,7 +79,7 @@ class ThrustCoefficient:
             wind_farm_pywake.require_pywake()
 
     def __call__(self, x: Any, *, progress: Progress | None = None) -> Array:
-        """Evaluate; `progress` is called with (points done, points, last value)."""
+        """f at x (n, k), as (n,); `progress` is called with (points done, points, last value)."""
         points = as_inputs(x, self.columns)
         report, values = progress or no_progress, np.empty(len(points))
         for i, point in enumerate(points):
@@ -85,7 +90,13 @@ class ThrustCoefficient:
 
 
 def thrust_coefficient(ct_prime: float, u0: float, uf: float) -> float:
-    """`C_T* = C_T' (U_T / U_F)^2` with `U_T = (1 - a) U_0` and `a = C_T' / (4 + C_T')`."""
+    """`C_T* = C_T' (U_T / U_F)^2` with `U_T = (1 - a) U_0` and `a = C_T' / (4 + C_T')`.
+
+    Args:
+        ct_prime: resistance coefficient C_T' of the turbines.
+        u0: wind speed U_0 that meets the target turbine.
+        uf: mean wind speed U_F of the farm.
+    """
     return ct_prime * (4.0 / (4.0 + ct_prime) * u0 / uf) ** 2
 
 
@@ -102,7 +113,7 @@ def wind_farm(
     Args:
         physics: "p22", the formulas of PyWake 2.2 to 2.4 that the paper must have used, or "p26",
             those of PyWake 2.6.
-        direction_truncation: the law of the wind direction is a mixture of three Gaussians cut to
+        direction_truncation: the wind direction is a mixture of three Gaussians cut to
             [0, 45] degrees: "whole", or each of the "components" by itself, which leaves the
             weights as they are.
         turbulence: the ambient turbulence as in the "paper", N(0.1, 0.003) cut at 0, or as in the
@@ -125,9 +136,9 @@ def wind_farm(
         _check(name, value)
     columns = NAMES if inputs == "all" else ("direction",)
     if inputs == "all":
-        measure = input_laws(direction_truncation, turbulence)
+        measure = input_distributions(direction_truncation, turbulence)
     else:
-        measure = direction_law(direction_truncation)
+        measure = direction_distribution(direction_truncation)
         variant = (physics, direction_truncation, "paper", inputs)  # its mean is 0.1
     truth, std = TRUTHS.get(variant, (math.nan, math.nan))
     known = "not known" if math.isnan(truth) else f"known to a standard error of {std:.1g}"
@@ -142,7 +153,11 @@ def wind_farm(
 
 
 def truth_of(problem: Problem) -> tuple[float, float]:
-    """The stored truth of one of these problems and its standard error, NaN for none."""
+    """The stored truth of one of these problems and its standard error.
+
+    Both are NaN for a variant of `wind_farm` that nobody has computed; the stored numbers are
+    `TRUTHS`.
+    """
     by_name = {"-".join(("wind-farm", *variant)): truth for variant, truth in TRUTHS.items()}
     return by_name.get(problem.name, (math.nan, math.nan))
 

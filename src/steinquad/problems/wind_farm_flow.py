@@ -9,7 +9,7 @@ wake alone, and is a Chebyshev series in 1 / (2 sigma^2).
 
 import math
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -18,14 +18,28 @@ import scipy.linalg
 
 from steinquad._types import Array
 from steinquad.problems.wind_farm_layout import SPACING, WIND_SPEED, Grid
-from steinquad.problems.wind_farm_wakes import Physics, Turbine, Wakes, centerline
+from steinquad.problems.wind_farm_wakes import Physics, Positions, Turbine, Wakes, centerline
 
-__all__ = ["discrete_gauss", "height_terms", "mean_speed"]
+__all__ = ["Rules", "discrete_gauss", "height_terms", "mean_speed"]
 
 NODES = (12, 18, 26, 40)  # along an axis, for wakes from wide to narrow; the others need all
 SKIP, ALL = -1, len(NODES)
 NEGLIGIBLE = 40.0  # wakes fainter than exp(-this) everywhere in the box
 DIGITS = 14.0 * math.log(10.0)
+
+
+class Rules(NamedTuple):
+    """What is fixed when the mean is compiled.
+
+    Attributes:
+        physics: which formulas.
+        grid: the points over which the wind speed is averaged.
+        terms: length of the series over heights, from `height_terms`.
+    """
+
+    physics: Physics
+    grid: Grid
+    terms: int
 
 
 @cache
@@ -72,13 +86,11 @@ def _clenshaw(coefficients: Any, t: Any) -> Any:
     return coefficients[0] + t * after - afterwards
 
 
-def _classes(
-    kind: Turbine, expansion: Any, down: Any, cross: Any, cos: Any, sin: Any, physics: Physics
-) -> Any:
+def _classes(kind: Turbine, expansion: Any, at: Positions) -> Any:
     """Which of `NODES` each wake needs, `ALL` points, or `SKIP`; (t,)."""
     half = SPACING / 2.0
-    middle_down, middle_cross = -half * cos - down, -half * sin - cross
-    extent = half * (cos + sin)  # of the box around its middle, downwind and crosswind
+    middle_down, middle_cross = -half * at.cos - at.down, -half * at.sin - at.cross
+    extent = half * (at.cos + at.sin)  # of the box around its middle, downwind and crosswind
     first, last = middle_down - extent, middle_down + extent
     nearest = jnp.maximum(jnp.abs(middle_cross) - extent, 0.0)
     base = kind.eps * kind.diameter
@@ -89,7 +101,7 @@ def _classes(
     corner = kind.diameter * jnp.sqrt(kind.thrust / 8.0)
     edge = (first < 1.0) | (sigma <= 1.001 * corner)
     # Nodes for a Gaussian of width sigma, and for the singularity of its amplitude behind the box.
-    side = half * cos
+    side = half * at.cos
     narrow = math.sqrt(DIGITS / 2.0) * side / sigma
     gap = 1.0 + (sigma - corner) / (expansion * side)
     singular = DIGITS / 2.0 / jnp.log(gap + jnp.sqrt(jnp.maximum(gap**2 - 1.0, 1e-12)))
@@ -98,38 +110,22 @@ def _classes(
     return jnp.where(faint, SKIP, jnp.where(edge, ALL, chosen))
 
 
-def mean_speed(
-    kind: Turbine,
-    wakes: Wakes,
-    down: Any,
-    cross: Any,
-    count: Any,
-    direction: tuple[Any, Any],
-    height: Any,
-    grid: Grid,
-    terms: int,
-    physics: Physics,
-) -> Any:
+def mean_speed(kind: Turbine, wakes: Wakes, at: Positions, height: Any, rules: Rules) -> Any:
     """U_F, the plain mean of the wind speed over the grid.
 
     Args:
         kind: the turbine.
         wakes: speed and expansion of each.
-        down: downwind coordinates of the turbines (t,).
-        cross: crosswind coordinates (t,).
-        count: how many of them are turbines, the others being padding.
-        direction: cosine and sine of the wind direction.
+        at: where the turbines stand.
         height: of the hubs.
-        grid: the points.
-        terms: length of the series over heights, from `height_terms`.
-        physics: which formulas.
+        rules: formulas, grid and the length of the series over heights.
     """
-    cos, sin = direction
+    grid, cos, sin = rules.grid, at.cos, at.sin
     base = kind.eps * kind.diameter
     steepest = 1.0 / (2.0 * base**2)
-    series = _height_series(height, steepest, grid, terms)
-    classes = _classes(kind, wakes.expansion, down, cross, cos, sin, physics)
-    classes = jnp.where(jnp.arange(len(down)) < count, classes, SKIP)
+    series = _height_series(height, steepest, grid, rules.terms)
+    classes = _classes(kind, wakes.expansion, at)
+    classes = jnp.where(jnp.arange(len(at.down)) < at.count, classes, SKIP)
     order = jnp.argsort(classes)
     bounds = jnp.searchsorted(classes[order], jnp.arange(ALL + 2))
 
@@ -142,11 +138,11 @@ def mean_speed(
 
         def add(step: Any, total: Any) -> Any:
             i = order[step]
-            d = box_down - down[i]
+            d = box_down - at.down[i]
             sigma = base + wakes.expansion[i] * jnp.maximum(d, 0.0)
             s = 1.0 / (2.0 * sigma**2)
-            profile = jnp.exp(-s * (box_cross - cross[i]) ** 2)
-            wake = centerline(kind, sigma, physics) * profile
+            profile = jnp.exp(-s * (box_cross - at.cross[i]) ** 2)
+            wake = centerline(kind, sigma, rules.physics) * profile
             wake = wake * _clenshaw(series, 2.0 * s / steepest - 1.0)
             behind = jnp.where(d > -1e-10, wake, 0.0)
             return total + wakes.speed[i] * (behind @ jnp.asarray(wy) @ jnp.asarray(wx))

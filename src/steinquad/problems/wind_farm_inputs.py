@@ -1,4 +1,4 @@
-"""The seven uncertain inputs of the wind farm: their laws, and where the model makes sense."""
+"""The seven uncertain inputs of the wind farm: distributions, and where the model makes sense."""
 
 import math
 from typing import Any
@@ -12,7 +12,7 @@ from steinquad.measures.base import Measure
 from steinquad.measures.product import Product
 from steinquad.measures.truncated import Truncated
 
-__all__ = ["NAMES", "NOMINAL", "as_inputs", "direction_law", "input_laws"]
+__all__ = ["NAMES", "NOMINAL", "as_inputs", "direction_distribution", "input_distributions"]
 
 # Name, mean of the paper's Gaussian (the direction has a mixture), physical range.
 INPUTS = {
@@ -36,10 +36,14 @@ HIGH = np.array([high for _, _, high in INPUTS.values()])
 WEIGHTS, MEANS, VARIANCES = (20.0, 25.0, 9.0), (0.0, 22.5, 33.75), (50.0, 40.0, 8.0)
 
 
-def direction_law(truncation: str) -> Measure:
-    """The mixture on [0, 45] degrees, cut as a whole or component by component.
+def direction_distribution(truncation: str) -> Measure:
+    """The wind direction: the paper's mixture on [0, 45] degrees.
 
-    >>> print(direction_law("whole").support)
+    Args:
+        truncation: "whole" cuts the mixture, "components" each Gaussian by itself, which leaves
+            the weights as they are.
+
+    >>> print(direction_distribution("whole").support)
     (0, 45)
     """
     import numpyro.distributions as nd
@@ -56,8 +60,13 @@ def direction_law(truncation: str) -> Measure:
     return Truncated(NumpyroMeasure(mixture), low, high)
 
 
-def input_laws(truncation: str, turbulence: str) -> Product:
-    """The paper's independent inputs; `turbulence` "code" has that of the authors' program."""
+def input_distributions(truncation: str, turbulence: str) -> Product:
+    """The paper's seven independent inputs, by name.
+
+    Args:
+        truncation: of the wind direction; see `direction_distribution`.
+        turbulence: "paper", or "code" for the ambient turbulence of the authors' program.
+    """
     import numpyro.distributions as nd
 
     def positive(name: str, variance: float, mean: float | None = None) -> Any:
@@ -73,7 +82,7 @@ def input_laws(truncation: str, turbulence: str) -> Product:
             "turbulence": positive("turbulence", 3e-3)
             if turbulence == "paper"
             else positive("turbulence", 0.1, mean=1.33),
-            "direction": direction_law(truncation),
+            "direction": direction_distribution(truncation),
             # Cut at 0 in the paper, a hundred standard deviations away.
             "hub_height": nd.Normal(INPUTS["hub_height"][0], math.sqrt(0.5)),
             "diameter": nd.Normal(INPUTS["diameter"][0], math.sqrt(0.1)),
@@ -82,7 +91,12 @@ def input_laws(truncation: str, turbulence: str) -> Product:
 
 
 def as_inputs(x: Any, columns: tuple[str, ...]) -> Array:
-    """Points (n, 7), checked; inputs that are not among `columns` are at their nominal values."""
+    """Points (n, 7) in the order of `NAMES`, checked against the physical ranges.
+
+    Args:
+        x: points (n, k), a column for each of `columns`; (n,) will do for one of them.
+        columns: names of the inputs that x has; the others are at their nominal values.
+    """
     given = as_finite("x", x)
     if given.ndim == 1 and len(columns) == 1:
         given = given[:, None]

@@ -10,9 +10,9 @@ import numpy as np
 
 from steinquad._float64 import float64
 from steinquad._types import Array
-from steinquad.problems.wind_farm_flow import height_terms, mean_speed
+from steinquad.problems.wind_farm_flow import Rules, height_terms, mean_speed
 from steinquad.problems.wind_farm_layout import MOST_TURBINES, Grid, layout
-from steinquad.problems.wind_farm_wakes import PHYSICS, Physics, propagate, turbine
+from steinquad.problems.wind_farm_wakes import PHYSICS, Positions, propagate, turbine
 
 __all__ = ["simulate"]
 
@@ -21,30 +21,29 @@ FAR = 1e9  # m downwind: turbines that only fill up the array
 
 @float64
 def simulate(point: Array, physics: str, grid: Grid) -> tuple[float, float]:
-    """Wind speeds U_0 at the target turbine and U_F of the farm, at one point (7,)."""
-    rules = PHYSICS[physics]
-    narrowest = turbine(point[0], point[1], point[2], point[6], rules).eps * point[6]
+    """Wind speeds U_0 at the target turbine and U_F of the farm, in some 10 CPU ms.
+
+    Args:
+        point: the seven inputs (7,), checked by `as_inputs`.
+        physics: a key of `PHYSICS`.
+        grid: the points over which U_F is averaged.
+    """
+    formulas = PHYSICS[physics]
+    narrowest = turbine(point[0], point[1], point[2], point[6], formulas).eps * point[6]
     terms = height_terms(point[5:6], np.atleast_1d(narrowest), grid)
     positions = layout(point[4])
     count = len(positions)
     padded = np.zeros((MOST_TURBINES, 2))
     padded[:count] = positions
     target = int(np.flatnonzero((positions == 0).all(axis=1))[0])
-    speeds = _speeds(jnp.asarray(point), padded, count, target, rules, grid, terms)
+    rules = Rules(formulas, grid, terms)
+    speeds = _speeds(jnp.asarray(point), padded, count, target, rules)
     u0, uf = np.asarray(speeds)
     return float(u0), float(uf)
 
 
-@partial(jax.jit, static_argnums=(4, 5, 6))
-def _speeds(
-    point: Any,
-    positions: Any,
-    count: Any,
-    target: Any,
-    physics: Physics,
-    grid: Grid,
-    terms: int,
-) -> Any:
+@partial(jax.jit, static_argnames="rules")
+def _speeds(point: Any, positions: Any, count: Any, target: Any, rules: Rules) -> Any:
     ct_prime, w1, w2, turbulence, direction, height, diameter = point
     angle = direction * (math.pi / 180.0)
     cos, sin = jnp.cos(angle), jnp.sin(angle)
@@ -52,7 +51,8 @@ def _speeds(
     real = jnp.arange(len(positions)) < count
     down = jnp.where(real, x * cos - y * sin, FAR)
     cross = jnp.where(real, x * sin + y * cos, 0.0)
-    kind = turbine(ct_prime, w1, w2, diameter, physics)
-    wakes = propagate(kind, turbulence, down, cross, physics)
-    farm = mean_speed(kind, wakes, down, cross, count, (cos, sin), height, grid, terms, physics)
+    at = Positions(down, cross, count, cos, sin)
+    kind = turbine(ct_prime, w1, w2, diameter, rules.physics)
+    wakes = propagate(kind, turbulence, at, rules.physics)
+    farm = mean_speed(kind, wakes, at, height, rules)
     return jnp.stack([wakes.speed[target], farm])

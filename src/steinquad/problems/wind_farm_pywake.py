@@ -12,7 +12,7 @@ __all__ = ["require_pywake", "simulate"]
 
 
 def require_pywake() -> None:
-    """Refuse, with the extra to install, where PyWake is missing."""
+    """Raise `InputError`, with the extra to install, where PyWake is missing: call it early."""
     try:
         import py_wake  # noqa: F401
     except ImportError:
@@ -23,9 +23,12 @@ def require_pywake() -> None:
 
 
 def simulate(point: Array, physics: str, grid: Grid) -> tuple[float, float]:
-    """Wind speeds U_0 at the target turbine and U_F of the farm, at one point (7,).
+    """Wind speeds U_0 at the target turbine and U_F of the farm, in 14 CPU s on the full grid.
 
-    Fourteen CPU seconds on the full grid.
+    Args:
+        point: the seven inputs (7,), checked by `as_inputs`.
+        physics: "p22" or "p26", the formulas of PyWake 2.2 to 2.4 or of 2.6.
+        grid: the points over which U_F is averaged.
     """
     from py_wake.flow_map import Points
     from py_wake.rotor_avg_models.rotor_avg_model import GQGridRotorAvg

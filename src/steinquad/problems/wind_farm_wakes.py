@@ -18,16 +18,35 @@ import numpy as np
 
 from steinquad.problems.wind_farm_layout import WIND_SPEED
 
-__all__ = ["PHYSICS", "Physics", "Turbine", "Wakes", "centerline", "propagate", "turbine"]
+__all__ = [
+    "PHYSICS",
+    "Physics",
+    "Positions",
+    "Turbine",
+    "Wakes",
+    "centerline",
+    "induction",
+    "overlap",
+    "propagate",
+    "rotor_share",
+    "turbine",
+]
 
 
 class Physics(NamedTuple):
-    """What differs between versions of PyWake."""
+    """What differs between versions of PyWake.
 
-    madsen: bool  # induction by Madsen's polynomial, not by one-dimensional momentum theory
-    ct_limit: float  # largest thrust coefficient in eps
-    turbulence_exponent: float  # of the ambient turbulence in what wakes add
-    node_averaged: bool  # the overlap of wake and rotor is averaged over nodes of the rotor
+    Attributes:
+        madsen: induction by Madsen's polynomial, not by one-dimensional momentum theory.
+        ct_limit: largest thrust coefficient in eps.
+        turbulence_exponent: of the ambient turbulence in what wakes add.
+        node_averaged: the overlap of wake and rotor is averaged over nodes of the rotor.
+    """
+
+    madsen: bool
+    ct_limit: float
+    turbulence_exponent: float
+    node_averaged: bool
 
 
 PHYSICS = {
@@ -37,20 +56,46 @@ PHYSICS = {
 
 
 class Turbine(NamedTuple):
-    """What all turbines have in common."""
+    """What all turbines have in common.
 
-    thrust: Any  # ct
+    Attributes:
+        thrust: thrust coefficient ct.
+        eps: width of a wake at its rotor, in diameters.
+        diameter: of the rotor.
+        w1: wake expansion for each unit of turbulence.
+        w2: wake expansion without turbulence.
+    """
+
+    thrust: Any
     eps: Any
     diameter: Any
     w1: Any
     w2: Any
 
 
+class Positions(NamedTuple):
+    """Where the turbines stand, seen along the wind.
+
+    Attributes:
+        down: downwind coordinates (t,), ascending; larger than all others for padding.
+        cross: crosswind coordinates (t,).
+        count: how many of them are turbines, the others being padding.
+        cos: cosine of the wind direction.
+        sin: its sine.
+    """
+
+    down: Any
+    cross: Any
+    count: Any
+    cos: Any
+    sin: Any
+
+
 class Wakes(NamedTuple):
-    """The state of each turbine, (t,)."""
+    """The state of each turbine, (t,): wind speed, and expansion rate k of its wake."""
 
     speed: Any
-    expansion: Any  # k
+    expansion: Any
 
 
 def _rotor_nodes() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -69,7 +114,7 @@ BLOCK = 16  # a divisor of MOST_TURBINES
 
 
 def induction(ct: Any, physics: Physics) -> Any:
-    """Axial induction a of a thrust coefficient."""
+    """Axial induction a of a thrust coefficient: by how much a rotor slows the wind down."""
     if physics.madsen:
         return ct * (0.2460 + ct * (0.0586 + ct * 0.0883))
     return 0.5 * (1.0 - jnp.sqrt(jnp.maximum(1.0 - ct, 0.0)))
@@ -89,16 +134,16 @@ def centerline(kind: Turbine, sigma: Any, physics: Physics) -> Any:
     return jnp.minimum(1.0, 2.0 * induction(spread, physics))
 
 
-def propagate(kind: Turbine, turbulence: Any, down: Any, cross: Any, physics: Physics) -> Wakes:
+def propagate(kind: Turbine, turbulence: Any, at: Positions, physics: Physics) -> Wakes:
     """Speeds and expansion rates, turbine by turbine in downwind order.
 
     Args:
         kind: the turbine.
         turbulence: ambient intensity TI.
-        down: downwind coordinates (t,), ascending; larger than all others for padding.
-        cross: crosswind coordinates (t,).
+        at: where the turbines stand.
         physics: which formulas.
     """
+    down, cross = at.down, at.cross
     radius = kind.diameter / 2.0
     side, up, weight = (jnp.asarray(v) for v in (NODE_SIDE, NODE_UP, NODE_WEIGHT))
     strength = 0.73 * induction(kind.thrust, physics) ** 0.8325
@@ -107,10 +152,10 @@ def propagate(kind: Turbine, turbulence: Any, down: Any, cross: Any, physics: Ph
     def behind(state: tuple[Any, Any], source: tuple[Any, Any, Any]) -> tuple[Any, Wakes]:
         """All effects of one turbine, whose own state is complete by now, on those behind."""
         lost, added = state
-        index, at, off = source
+        index, place, off = source
         speed = WIND_SPEED - lost[index]
         expansion = kind.w1 * jnp.sqrt(turbulence**2 + added[index] ** 2) + kind.w2
-        d, c, later = down - at, cross - off, jnp.arange(len(down)) > index
+        d, c, later = down - place, cross - off, jnp.arange(len(down)) > index
         sigma = expansion * d + kind.eps * kind.diameter
         squares = (c + radius * side[:, None]) ** 2 + (radius * up[:, None]) ** 2  # nodes x t
         waked = jnp.exp(-squares / (2.0 * sigma**2))
@@ -128,7 +173,7 @@ def propagate(kind: Turbine, turbulence: Any, down: Any, cross: Any, physics: Ph
     return wakes
 
 
-def rotor_share(wake: Any, rotor: Any, offset: Any, wanted: Any, physics: Physics) -> Any:
+def rotor_share(wake: Any, rotor: Any, offset: Any, requested: Any, physics: Physics) -> Any:
     """The part of each rotor that lies in a wake, (t,).
 
     Most are clear of the edge of the wake. The inverse cosines of the others cost more than
@@ -138,14 +183,14 @@ def rotor_share(wake: Any, rotor: Any, offset: Any, wanted: Any, physics: Physic
         wake: radius of the wake at each rotor (t,).
         rotor: their radius.
         offset: distance of each from the axis of the wake (t,).
-        wanted: which are asked for (t,).
+        requested: which are asked for (t,).
         physics: whether the part is averaged over the nodes of the rotor.
     """
     side, up, weight = NODE_SIDE, NODE_UP, NODE_WEIGHT
     if not physics.node_averaged:
         side, up, weight = np.zeros(1), np.zeros(1), np.ones(1)
     inside = offset + 2.0 * rotor <= wake
-    across = wanted & ~inside & (offset < wake + 2.0 * rotor)
+    across = requested & ~inside & (offset < wake + 2.0 * rotor)
     rows = jnp.nonzero(across, size=len(across), fill_value=len(across))[0]
 
     def block(step: Any, share: Any) -> Any:
