@@ -39,7 +39,7 @@ def method_named(name: str) -> Method:
             In Python pass the object itself, such as `sq.BSN()`.
 
     >>> method_named("mc").name
-    'MC'
+    'MonteCarlo'
     """
     if name not in METHODS:
         raise InputError.about("method", f"is {name!r}; choose one of {', '.join(METHODS)}")

@@ -64,12 +64,12 @@ def independent_columns(measure: Measure) -> list[list[int]]:
         return [[i] for i in range(measure.dim)]
     if not isinstance(measure, Product):
         return [list(range(measure.dim))]
-    found: list[list[int]] = []
+    groups: list[list[int]] = []
     start = 0
     for block in measure.blocks.values():
-        found += [[start + i for i in group] for group in independent_columns(block)]
+        groups += [[start + i for i in group] for group in independent_columns(block)]
         start += block.dim
-    return found
+    return groups
 
 
 def no_sensitivity(estimate: Estimate, measure: Measure) -> str | None:
@@ -92,21 +92,20 @@ def sensitivity(estimate: Estimate, measure: Measure, *, seed: int) -> Sensitivi
     a, b = measure.sample(2 * DRAWS, seed=seed).reshape(2, DRAWS, measure.dim)
     g_a, g_b = _predict(estimate, a), _predict(estimate, b)
     columns = independent_columns(measure)
-    found, curves = [], []
+    indices, curves = [], []
     for group in columns:
         c = b.copy()
         c[:, group] = a[:, group]
-        found.append(_indices(g_a, g_b, _predict(estimate, c)))
+        indices.append(_indices(g_a, g_b, _predict(estimate, c)))
         one = len(group) == 1
         curves.append(_curve(estimate, group[0], a, b, g_a, g_b) if one else None)
-    first, first_std, total, total_std = np.stack(found, axis=1)
+    first, first_std, total, total_std = np.stack(indices, axis=1)
     return Sensitivity(columns, first, first_std, total, total_std, curves)
 
 
 def _predict(estimate: Estimate, x: Array) -> Array:
-    assert estimate.predictor is not None
     parts = [x[i : i + CHUNK] for i in range(0, len(x), CHUNK)]
-    return np.concatenate([estimate.predictor(part, None, False)[0] for part in parts])
+    return np.concatenate([estimate.predict(part) for part in parts]).reshape(len(x), -1)
 
 
 def _indices(g_a: Array, g_b: Array, g_c: Array) -> Array:
@@ -125,9 +124,9 @@ def _indices(g_a: Array, g_b: Array, g_c: Array) -> Array:
         total = np.mean((b - c) ** 2, axis=0) / (2 * variance)
         noise = ((b - c) ** 2 - total * (a**2 + b**2)) / (2 * variance)
         total_std = np.std(noise, axis=0) / np.sqrt(len(a))
-    found = np.stack([first, first_std, total, total_std])
+    indices = np.stack([first, first_std, total, total_std])
     flat = np.ptp(np.concatenate([g_a, g_b]), axis=0) == 0
-    return np.where(flat | ~np.isfinite(found), np.nan, found)
+    return np.where(flat | ~np.isfinite(indices), np.nan, indices)
 
 
 def _curve(estimate: Estimate, column: int, a: Array, b: Array, g_a: Array, g_b: Array) -> Curve:

@@ -97,7 +97,7 @@ class _Independent:
 
 
 class _Sobol:
-    """Remembers where in its sequences it is: mostly the next block is wanted."""
+    """Remembers where in its sequences it is: mostly the next block is asked for."""
 
     def __init__(self, measure: Measure, seed: int) -> None:
         self.measure, self.seed = measure, seed

@@ -150,12 +150,12 @@ class Store:
 
     def counts(self) -> Counts:
         """Done, failed and seconds, from an index alone."""
-        found = dict.fromkeys(("done", "failed"), (0, 0.0))
+        totals = dict.fromkeys(("done", "failed"), (0, 0.0))
         with self._reading() as reader:
             query = "SELECT status, COUNT(*), SUM(seconds) FROM evaluation GROUP BY status"
             for status, count, seconds in reader.execute(query):
-                found[status] = (count, seconds)
-        (done, spent), (failed, lost) = found["done"], found["failed"]
+                totals[status] = (count, seconds)
+        (done, spent), (failed, lost) = totals["done"], totals["failed"]
         return Counts(done, failed, spent + lost)
 
     def sessions(self) -> Sessions:
@@ -287,8 +287,8 @@ class Store:
 
 def _numbers(text: Any, size: int) -> list[float]:
     """A list of so many numbers that was written as JSON."""
-    found = json.loads(text)
-    listed = isinstance(found, list) and len(found) == size
-    if not listed or not all(isinstance(each, float | int) for each in found):
+    values = json.loads(text)
+    listed = isinstance(values, list) and len(values) == size
+    if not listed or not all(isinstance(each, float | int) for each in values):
         raise ValueError(f"{str(text)[:60]!r} is no list of numbers, {size} in all")
-    return found
+    return values
