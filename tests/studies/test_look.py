@@ -5,6 +5,7 @@ import pytest
 from small_study import bad_points, study
 
 import steinquad as sq
+from steinquad.studies.store import Store
 
 
 def test_sobol_points_are_replicates(tmp_path):
@@ -64,3 +65,25 @@ def test_distributions_of_a_study(tmp_path, points):
     # y = a a + b and z = a - b with a standard normal and b uniform.
     assert rows["y"][0].low < np.sqrt(2 + 1 / 12) < rows["y"][0].high
     assert rows["z"][0].low < np.sqrt(1 + 1 / 12) < rows["z"][0].high
+
+
+def test_the_store_is_read_once_for_a_look(tmp_path, monkeypatch):
+    """For a whole report, too: estimate, distributions and averages are from one state."""
+    found = study(tmp_path, "two", outputs={"y": {"above": [1.0]}, "z": {}})
+    found.run()
+    reads, rows = [], Store.rows
+
+    def counted(self, stop=None):
+        reads.append(stop)
+        return rows(self, stop)
+
+    monkeypatch.setattr(Store, "rows", counted)
+    for question in (found.look, found.estimate, found.distribution):
+        question()
+        assert len(reads) == 1
+        reads.clear()
+    sq.report.write(found, tmp_path / "r.html", tmp_path / "r.json")
+    assert len(reads) == 1
+    reads.clear()
+    study(tmp_path, "two", runs=80, outputs=["y", "z"], every=40).run()
+    assert len(reads) == 1 + 2  # whose study it is, and two looks
