@@ -34,7 +34,11 @@ MEANING = {
 
 
 def outline(content: dict[str, Any]) -> Iterator[Block]:
-    """All blocks of the page in their order."""
+    """All blocks of the page in their order, for `to_html` and `to_markdown` to render.
+
+    Args:
+        content: what `collect` gave.
+    """
     study, answer = content["study"], content["answer"]
     yield Heading(1, study["name"])
     if answer is None:

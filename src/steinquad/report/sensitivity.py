@@ -59,7 +59,11 @@ class Sensitivity:
 
 
 def independent_columns(measure: Measure) -> list[list[int]]:
-    """Columns in groups that are independent of each other, as far as the measure tells."""
+    """Columns in groups that are independent of each other, as far as the measure tells.
+
+    Args:
+        measure: of the inputs; one that tells nothing is one group.
+    """
     if "cdf" in measure.provides or measure.dim == 1:  # one a coordinate: independent ones
         return [[i] for i in range(measure.dim)]
     if not isinstance(measure, Product):
@@ -73,7 +77,12 @@ def independent_columns(measure: Measure) -> list[list[int]]:
 
 
 def no_sensitivity(estimate: Estimate, measure: Measure) -> str | None:
-    """Why there is no telling which inputs matter, or None."""
+    """Why there is no telling which inputs matter, as a sentence for the report, or None.
+
+    Args:
+        estimate: whose model would be asked.
+        measure: of the inputs, of which some have to be independent of others.
+    """
     if estimate.predictor is None or estimate.fitted is None:
         return (
             f"The method {estimate.method} averages the values and has no model of the outputs, "
@@ -88,7 +97,13 @@ def no_sensitivity(estimate: Estimate, measure: Measure) -> str | None:
 
 
 def sensitivity(estimate: Estimate, measure: Measure, *, seed: int) -> Sensitivity:
-    """Indices and main effects of the fitted model; see the module."""
+    """Sobol indices and main effects of the fitted model; see the module for the estimators.
+
+    Args:
+        estimate: with a model, see `no_sensitivity`.
+        measure: of the inputs, from which fresh points are drawn.
+        seed: of these draws.
+    """
     a, b = measure.sample(2 * DRAWS, seed=seed).reshape(2, DRAWS, measure.dim)
     g_a, g_b = _predict(estimate, a), _predict(estimate, b)
     columns = independent_columns(measure)

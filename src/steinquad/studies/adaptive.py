@@ -176,7 +176,11 @@ class Chosen:
         return tuple(self._block(number // BLOCK)[number].input)
 
     def weight(self, number: int) -> float:
-        """By which a point counts in an average."""
+        """By which a point counts in an average: 1 unless it was chosen, or paired with a choice.
+
+        Args:
+            number: of the point.
+        """
         known = self._block(number // BLOCK)
         return known[number].weight if number in known else 1.0
 

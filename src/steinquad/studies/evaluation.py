@@ -166,7 +166,13 @@ def evaluate_each(
     tasks: Sequence[tuple[Sequence[int], Sequence[Sequence[float]]]],
     function: Callable[..., Any] | None = None,
 ) -> list[list[Outcome]]:
-    """The outcomes of several calls, one after the other; a task is numbers and points."""
+    """The outcomes of several calls, one after the other, as one task for an executor.
+
+    Args:
+        call: how to call.
+        tasks: numbers and coordinates of the points of each call.
+        function: the integrand itself where it has no name to be loaded by.
+    """
     return [evaluate(call, points, numbers, function) for numbers, points in tasks]
 
 
@@ -210,6 +216,9 @@ def limit_memory(limit: int) -> None:
     """Let this process, and each that it starts, have so many bytes of data and no more.
 
     Not the address space: libraries and threads reserve much of that and never touch it.
+
+    Args:
+        limit: in bytes; there is no way back.
     """
     resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
 
