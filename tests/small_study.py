@@ -14,6 +14,34 @@ PROCESSES = get_context("forkserver")
 PROCESSES.set_forkserver_preload(["steinquad"])
 
 
+GOOD = """\
+name = "beam"
+outputs = ["y"]
+
+[integrand]
+function = "m:f"
+
+[inputs.a]
+distribution = "normal"
+mean = 1.0
+std = 2.0
+unit = "m"
+
+[budget]
+runs = 20
+"""  # lines 1 to 14
+
+
+def changed(old, new):
+    assert old in GOOD
+    return GOOD.replace(old, new)
+
+
+def with_distribution(kind, keys):
+    old = 'distribution = "normal"\nmean = 1.0\nstd = 2.0'
+    return changed(old, f'distribution = "{kind}"\n{keys}')
+
+
 def inputs():
     return sq.Product({"a": st.norm(), "b": st.uniform(0.0, 1.0)})
 
@@ -37,3 +65,13 @@ def driver(*place, **settings):
 def _drive(environment, place, settings):
     os.environ.update(environment)
     study(*place, **settings).run()
+
+
+def same(answer, plain):
+    """Whether an answer is that of the fixture `plain`, to the last bit."""
+    return (answer.mean, answer.std) == plain
+
+
+def bad_points(found, n):
+    """How many of the first n points most hostile integrands fail at."""
+    return sum(found.numbered[i][0] > 1.0 for i in range(n))

@@ -38,9 +38,9 @@ def written(study, folder):
 @pytest.fixture(scope="session")
 def bad(tmp_path_factory):
     folder = tmp_path_factory.mktemp("bad")
-    law = sq.Product({INPUT: st.norm(), "b": st.uniform(0.0, 1.0)})
+    inputs = sq.Product({INPUT: st.norm(), "b": st.uniform(0.0, 1.0)})
     study = sq.Study(
-        *(hostile, law, folder / "<s>.sqlite", 60),
+        *(hostile, inputs, folder / "<s>.sqlite", 60),
         outputs=[OUTPUT, "flat"],
         style="dict",
         method=sq.Polynomial(),

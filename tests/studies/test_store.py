@@ -6,7 +6,9 @@ import sqlite3
 from datetime import UTC, datetime
 
 import pytest
+from small_study import HERE, inputs, study
 
+import steinquad as sq
 from steinquad.errors import InputError
 from steinquad.studies.database import APPLICATION
 from steinquad.studies.store import Counts, Evaluation, Store
@@ -253,3 +255,57 @@ def test_what_is_not_there_or_not_writable(tmp_path):
         pass
     with pytest.raises(InputError, match="is a directory"), Store(tmp_path, ABOUT).writing():
         pass
+
+
+def test_another_study_may_not_use_the_store(tmp_path):
+    study(tmp_path, runs=4).run()
+    for change, word in (
+        ({"seed": 1}, "seed"),
+        ({"outputs": ["g"]}, "outputs"),
+        ({"points": "iid"}, "points"),
+    ):
+        with pytest.raises(sq.InputError, match=f"another study: its {word}"):
+            study(tmp_path, runs=4, **change).run()
+    other = sq.Study(
+        "integrands.py:smooth", sq.Product({**inputs().blocks}), tmp_path / "s.sqlite", 4,
+        directory=HERE, where="here", method=sq.MonteCarlo(),
+    )  # fmt: skip
+    other.run()  # an equal distribution is the same study
+    own = inputs().blocks
+    shifted = sq.Product({"a": sq.Truncated(own["a"], -2, 9), "b": own["b"]})
+    with pytest.raises(sq.InputError, match="its first point is"):
+        sq.Study("integrands.py:smooth", shifted, tmp_path / "s.sqlite", 4, directory=HERE).run()
+
+
+@pytest.mark.parametrize(
+    "column, text",
+    [
+        ("input", "[1.0, 2"),
+        ("input", "7"),
+        ("outputs", '["a"]'),
+        ("outputs", "[1.0, 2.0]"),
+        ("outputs", b"\xff\xfe"),
+    ],
+)
+def test_texts_in_a_store_that_make_no_sense(tmp_path, column, text):
+    found = study(tmp_path)
+    found.run()
+    path = tmp_path / "s.sqlite"
+    with sqlite3.connect(path) as database:
+        database.execute(f"UPDATE evaluation SET {column} = ? WHERE number = 7", (text,))
+    database.close()
+    before = path.read_bytes()
+    for act in (found.estimate, study(tmp_path, runs=80).run):
+        with pytest.raises(sq.InputError, match="damaged"):
+            act()
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", [".", "/", "x" * 300])
+def test_a_store_that_cannot_be_a_file(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    found = sq.Study("integrands.py:smooth", inputs(), name, 4, directory=HERE)
+    for act in (found.run, found.status, found.estimate):
+        with pytest.raises(sq.InputError, match="store"):
+            act()
+    assert list(tmp_path.iterdir()) == []

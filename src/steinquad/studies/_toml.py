@@ -31,7 +31,12 @@ class TomlTable:
         self.values, self.path, self._source = dict(values), path, source
 
     def error(self, key: Any, problem: str) -> PlacedError:
-        """A complaint about one key, or about the table itself for the key None."""
+        """A complaint that begins with file, line and full name of the key.
+
+        Args:
+            key: of this table; None for a complaint about the table itself.
+            problem: what is wrong and what to do, without a period at the end.
+        """
         return self._source.error(self.path if key is None else (*self.path, key), problem)
 
     @property
@@ -46,7 +51,14 @@ class TomlTable:
     def take(
         self, key: str, kind: type | tuple[type, ...], what: str, default: Any = REQUIRED
     ) -> Any:
-        """The value of a key; `what` says what is expected, for the complaint."""
+        """Take the value of a key out of the table, or raise a complaint.
+
+        Args:
+            key: of this table.
+            kind: type or types of the value; a bool is no int here.
+            what: what is expected, in words for the complaint.
+            default: in place of a key that is not there; without, that is a complaint.
+        """
         if key not in self.values:
             if default is REQUIRED:
                 raise self.error(None, f"has no key {key!r}; give {what}")
@@ -65,7 +77,14 @@ class TomlTable:
         *,
         where: Callable[[float], bool] = lambda value: True,
     ) -> Any:
-        """A finite number, for which `where` holds."""
+        """Take a finite number out of the table, as a float; arguments as those of `take`.
+
+        Args:
+            key: of this table.
+            what: what is expected, in words.
+            default: in place of a key that is not there; given back as it is.
+            where: a condition that the number has to fulfil.
+        """
         given = key in self.values
         value = self.take(key, (int, float), what, default)
         if not given:
@@ -119,13 +138,21 @@ class TomlTable:
         return [TomlTable(v, (*self.path, key, i), self._source) for i, v in enumerate(listed)]
 
     def finish(self, known: Iterable[str]) -> None:
-        """Refuse the first key that nobody took."""
+        """Refuse the first key that nobody took: a typo must not pass for a default.
+
+        Args:
+            known: keys of this table, to be listed in the complaint.
+        """
         for key in self.values:
             raise self.error(key, f"is not a key; known are {', '.join(known)}")
 
 
 def read(path: Path) -> TomlTable:
-    """The top table of a file."""
+    """The top table of a file; what is no TOML, or no text, is refused with its line.
+
+    Args:
+        path: of the file.
+    """
     try:
         text = path.read_bytes().decode()
     except OSError as error:

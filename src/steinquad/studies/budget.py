@@ -47,7 +47,11 @@ class Budget:
             )
 
     def looks(self, kind: str) -> Iterator[int]:
-        """Numbers of points at which there is an estimate, rising, the last one `runs`."""
+        """Numbers of points at which there is an estimate, rising, the last one `runs`.
+
+        Args:
+            kind: of the points, since Sobol points are best looked at in powers of two.
+        """
         for n in self._endless(kind):
             if self.runs is not None and n >= self.runs:
                 yield self.runs

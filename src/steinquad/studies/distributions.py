@@ -32,7 +32,7 @@ def measure_of(table: TomlTable, also: str = "unit") -> Measure:
     Args:
         table: with what is left of an input or of a component of a mixture; files are looked for
             beside the file that it is of.
-        also: a key that was taken before, to be told among those that are known.
+        also: a key that was taken before, to be listed among those that are known.
     """
     kind = table.choice("distribution", DISTRIBUTIONS, "normal" if also == "weight" else REQUIRED)
     build, keys = DISTRIBUTIONS[kind]

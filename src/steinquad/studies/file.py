@@ -33,8 +33,8 @@ def load(path: Path, make: Callable[..., T]) -> T:
 
     Args:
         path: of the file; docs/studies.md has its keys.
-        make: called with the settings by name: the class `Study`. What it complains of is told
-            with the line of the key.
+        make: called with the settings by name: the class `Study`. What it complains of is
+            raised again with the line of the key.
     """
     top = read(path)
     directory = path.parent

@@ -84,19 +84,15 @@ def version_of(call: Call) -> str:
 
     Of a command with the files among its arguments, such as a script, else with its program.
     """
-    found: str | None = None
     if call.command:
         named = [os.path.join(call.directory, argument) for argument in call.command]
         scripts = [path for path in named[1:] if os.path.isfile(path)]
         return _hash(scripts or named[:1])
-    if call.function:
-        where = call.function.rpartition(":")[0]
-        if where.endswith(".py"):
-            found = os.path.join(call.directory, where)
-        else:
-            module = sys.modules.get(where)
-            found = getattr(module, "__file__", None) or _found(where, call.directory)
-    return _hash([] if found is None else [found])
+    where = call.function.rpartition(":")[0]
+    if where.endswith(".py"):
+        return _hash([os.path.join(call.directory, where)])
+    file = getattr(sys.modules.get(where), "__file__", None) or _file_of(where, call.directory)
+    return _hash([] if file is None else [file])
 
 
 def _hash(files: Sequence[str]) -> str:
@@ -108,7 +104,9 @@ def _hash(files: Sequence[str]) -> str:
     return read.hexdigest()[:12] if known else ""
 
 
-def _found(module: str, directory: str) -> str | None:
+def _file_of(module: str, directory: str) -> str | None:
+    if not module:
+        return None
     path = Path(directory, *module.split("."))
     for file in (path.with_suffix(".py"), path / "__init__.py"):
         if file.is_file():
@@ -126,10 +124,10 @@ def _reference(function: Callable[..., Any]) -> str:
     name = getattr(function, "__qualname__", "<")
     if "<" in name or module is None:
         return ""
-    found: Any = sys.modules.get(module)
+    named: Any = sys.modules.get(module)
     for part in name.split("."):
-        found = getattr(found, part, None)
-    if found is not function:
+        named = getattr(named, part, None)
+    if named is not function:
         return ""
     if module != "__main__":
         return f"{module}:{name}"

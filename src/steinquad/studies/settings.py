@@ -106,7 +106,7 @@ class Settings:
 
     @property
     def method_text(self) -> str:
-        """The method as it is kept with an estimate, so that those by another can be told."""
+        """The method as it is kept with an estimate, so that those by another are not mixed up."""
         return "default" if self.method is None else repr(self.method)
 
     @property
@@ -118,7 +118,7 @@ class Settings:
         """Complain of limits of a function, which only a worker of the pool can be ended with.
 
         Args:
-            place: the reason why this is not the pool, to be told.
+            place: the reason why this is not the pool, for the complaint.
             instead: what to do about it.
         """
         for name, value in (("time_limit", self.time_limit), ("memory", self.memory)):
