@@ -11,8 +11,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from steinquad._types import Array
-from steinquad.checking.standard_error import SHORTEST, effective_sample_size
-from steinquad.checking.stein_identities import FALSE_ALARM
+from steinquad.checking.standard_error import FALSE_ALARM, SHORTEST, effective_sample_size
 from steinquad.dataset import Dataset
 from steinquad.measures.affine import Affine
 
