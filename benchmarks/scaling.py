@@ -5,7 +5,8 @@
 One training step is one loss with its gradient in float64. Every measurement is a process of its
 own that reports CPU time (never wall time; best of several steps) and peak memory; this parent
 imports no JAX, for a child's peak starts at that of its parent. `--fit` measures one whole fit of
-a million points instead, `--figure` only draws again. Results: results/scaling.json and .png.
+a million points instead, `--figure` only draws again. Results: results/scaling.json
+and docs/figures/scaling.png.
 """
 
 import argparse
@@ -19,7 +20,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from records import RESULTS
+from records import FIGURES, RESULTS
 
 PATH = RESULTS / "scaling.json"
 N, D, WIDTH = 5120, 10, 32
@@ -218,7 +219,7 @@ def draw(record: dict[str, Any]) -> None:
     for axes in (left, right, memory):
         axes.spines["top"].set_visible(False)
     left.spines["right"].set_visible(False)
-    figure.savefig(PATH.with_suffix(".png"), dpi=150)
+    figure.savefig(FIGURES / "scaling.png", dpi=150)
 
 
 def main() -> None:
