@@ -36,7 +36,7 @@ ALLOWED = {
     **dict.fromkeys(CORE, CORE),
     **{unit: CORE | set(CHAIN[: i + 1]) for i, unit in enumerate(CHAIN)},
     "methods": CORE | set(CHAIN) - {"api"} | {"designs"},
-    "_tolerance": CORE | {"measures", "designs"},
+    "_tolerance": CORE | {"measures", "points", "fit", "estimate", "designs"},
     "api": CORE | set(CHAIN) | {"designs", "_tolerance"},
     "designs": CORE | {"measures", "designs"},
     "problems": CORE | {"measures", "designs", "problems"},
