@@ -121,10 +121,10 @@ def test_laplace_of_a_normal_is_the_normal():
         mean, factor = np.arange(1.0, d + 1), np.tril(np.full((d, d), 0.3)) + np.eye(d)
         precision = np.linalg.inv(factor @ factor.T)
         measure = LogDensity(lambda x, m=mean, p=precision: -(x - m) @ p @ (x - m) / 2, d)
-        found = laplace(measure, np.zeros(d))
-        np.testing.assert_allclose(found.shift, mean, atol=1e-6)
-        np.testing.assert_allclose(found.matrix, factor, atol=1e-6)
-        np.testing.assert_allclose(found.matrix @ found.inverse, np.eye(d), atol=1e-9)
+        affine = laplace(measure, np.zeros(d))
+        np.testing.assert_allclose(affine.shift, mean, atol=1e-6)
+        np.testing.assert_allclose(affine.matrix, factor, atol=1e-6)
+        np.testing.assert_allclose(affine.matrix @ affine.inverse, np.eye(d), atol=1e-9)
 
 
 def test_whitened_draws_come_back_in_the_users_coordinates():

@@ -35,8 +35,8 @@ def cell(figure, method, preset="quick", **where):
         known |= {"problem": each.run.problem, "method": each.run.method}
         return known == known | where | {"method": method}
 
-    (found,) = (each for each in cells(figure, preset) if fits(each))
-    return found
+    (cell,) = (each for each in cells(figure, preset) if fits(each))
+    return cell
 
 
 def mean(figure, method, quantity="error", **where):
@@ -46,9 +46,9 @@ def mean(figure, method, quantity="error", **where):
 
 @pytest.mark.parametrize("figure", names())
 def test_every_figure_has_its_quick_records(figure):
-    wanted = {run.key for run in load(figure).runs("quick")}
-    recorded = {each.run.key for found in cells(figure, "quick") for each in found.records}
-    assert wanted <= recorded
+    needed = {run.key for run in load(figure).runs("quick")}
+    recorded = {each.run.key for cell in cells(figure, "quick") for each in cell.records}
+    assert needed <= recorded
 
 
 def test_networks_beat_monte_carlo_in_ten_dimensions():
@@ -82,7 +82,7 @@ def compare(figure, other, *, n=SIZES, designs=("iid", "iid")):
 
 
 def test_celu_and_tanh():
-    """Figure 4: CELU has the lowest loss; its error cannot be told from that of tanh."""
+    """Figure 4: CELU has the lowest loss; its error cannot be distinguished from that of tanh."""
     for n in SIZES:
         loss = mean("activations", "BSN.paper", "loss", n=n)
         for name in ("tanh", "Gauss", "sigmoid", "TanhShrink"):

@@ -11,7 +11,7 @@ from steinquad.paper.store import RecordStore
 from steinquad.paper.workers import execute
 
 RECORDS = Path(__file__).parents[2] / "docs" / "reproduction"
-DEAR = 60.0  # CPU seconds above which a record is not computed again here
+EXPENSIVE = 60.0  # CPU seconds above which a record is not computed again here
 NEAR = 0.5  # of the larger error, std: what another machine's arithmetic may change
 # Long trainings multiply the last digits. Of 209 on two processors, whose statuses were all the
 # same, none differed by more than 3.4 std, or by more than a factor of 6.4 in std, of 4 in loss.
@@ -60,9 +60,9 @@ def test_an_edited_record_is_noticed(figure, method):
 @pytest.mark.slow
 @pytest.mark.parametrize("figure", names())
 def test_a_random_record_is_computed_again(figure, tmp_path):
-    wanted = {run.key for preset in ("quick", "paper") for run in load(figure).runs(preset)}
+    known = {run.key for preset in ("quick", "paper") for run in load(figure).runs(preset)}
     records = RecordStore(RECORDS / f"{figure}.jsonl").records
-    cheap = [key for key in wanted & records.keys() if records[key].cpu_seconds < DEAR]
+    cheap = [key for key in known & records.keys() if records[key].cpu_seconds < EXPENSIVE]
     old = records[random.SystemRandom().choice(sorted(cheap))]
     new = execute(old.run, tmp_path)
     assert new.status == old.status and new.truth == old.truth, old

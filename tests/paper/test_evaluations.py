@@ -93,11 +93,11 @@ def test_a_stop_leaves_nothing_that_is_half_made(tmp_path):
 
 
 def test_two_at_a_time_make_it_once(tmp_path):
-    f, found = Counted(), []
+    f, kept = Counted(), []
     problem = f.problem()
     threads = [
         threading.Thread(
-            target=lambda: found.append(evaluations(run("wind-farm"), problem, tmp_path))
+            target=lambda: kept.append(evaluations(run("wind-farm"), problem, tmp_path))
         )
         for _ in range(2)
     ]
@@ -105,7 +105,7 @@ def test_two_at_a_time_make_it_once(tmp_path):
         thread.start()
     for thread in threads:
         thread.join()
-    assert f.calls == 1 and len(found) == 2
+    assert f.calls == 1 and len(kept) == 2
 
 
 def test_chains_are_shared_by_the_problems_of_a_family(tmp_path, normal):
@@ -160,9 +160,9 @@ def test_from_end_to_end(tmp_path):
         run("goodwin-a1", "BSN.paper C=std", max_steps=5),
         run("goodwin-alpha", "MC"),
     ]
-    found = list(records_of(runs, 2, tmp_path))
-    assert sorted(record.run.key for record in found) == sorted(each.key for each in runs)
+    records = list(records_of(runs, 2, tmp_path))
+    assert sorted(record.run.key for record in records) == sorted(each.key for each in runs)
     assert len(list(tmp_path.glob("*.npz"))) == 2
-    for record in found:
+    for record in records:
         assert record.evaluation_seconds > 0 and record.error is not None
         assert execute(record.run, tmp_path).estimate == record.estimate

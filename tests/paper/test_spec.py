@@ -67,12 +67,12 @@ def test_the_page_has_every_item_with_its_command():
         item: f"`steinquad reproduce {name}`" for name in names() for item in load(name).items
     }
     commands |= dict.fromkeys(SKETCHES, "`steinquad reproduce sketches`")
-    found = {}
+    listed = {}
     for line in page.read_text().splitlines():
         cells = line.split(" | ")
         if line.startswith("| ") and cells[1].startswith("`steinquad reproduce "):
-            found |= dict.fromkeys(_items(cells[0]), cells[1])
-    assert found == commands and found.keys() == ITEMS.keys()
+            listed |= dict.fromkeys(_items(cells[0]), cells[1])
+    assert listed == commands and listed.keys() == ITEMS.keys()
 
 
 def _items(cell):

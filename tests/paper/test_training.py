@@ -25,15 +25,15 @@ def follow(training, d=1, n=24, seed=0):
 @pytest.mark.parametrize("d", [1, 2, 5])
 @pytest.mark.parametrize("stein", [True, False])
 def test_marks_on_the_way(stein, d):
-    found = follow(Training(stein=stein, optimizer=Adam(max_steps=12), **SMALL), d)
-    marks = found["trajectory"]
+    outcome = follow(Training(stein=stein, optimizer=Adam(max_steps=12), **SMALL), d)
+    marks = outcome["trajectory"]
     assert [mark.iteration for mark in marks] == [1, 2, 5, 10, 12]
     assert [mark.condition is not None for mark in marks] == [True, False, False, True, True]
     assert [mark.seconds for mark in marks] == sorted(mark.seconds for mark in marks)
-    assert marks[-1].loss == found["loss"] < marks[0].loss
+    assert marks[-1].loss == outcome["loss"] < marks[0].loss
     assert all(mark.condition >= 1 for mark in marks if mark.condition)
-    assert (found["estimate"] is None) == (found["error"] is None) == (not stein)
-    assert found["status"] == "max_steps"
+    assert (outcome["estimate"] is None) == (outcome["error"] is None) == (not stein)
+    assert outcome["status"] == "max_steps"
 
 
 @pytest.mark.parametrize("optimizer", [Adam(batch=8), LBFGS(rtol=0.0), HessianFree()])

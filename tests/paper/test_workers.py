@@ -27,12 +27,12 @@ def test_a_killed_child_is_reported_and_another_does_the_rest(monkeypatch):
 
     timer = threading.Timer(0.2, kill)  # long before it has imported anything
     timer.start()
-    death, *found = records_of(runs, jobs=1)
+    death, *records = records_of(runs, jobs=1)
     timer.join()
     assert death == Death(runs[0], -signal.SIGKILL)
     assert children[0] is not children[1] is children[2]  # used again
-    assert [record.run for record in found] == runs[1:]
-    for record in found:
+    assert [record.run for record in records] == runs[1:]
+    for record in records:
         here = execute(record.run)
         assert (record.estimate, record.std) == (here.estimate, here.std)
         assert record.error == abs(record.estimate - record.truth)

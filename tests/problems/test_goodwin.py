@@ -1,4 +1,4 @@
-"""The Goodwin posterior: trajectory, data and score by two roads each, failures that are told."""
+"""The Goodwin posterior: trajectory, data and score by two roads each; failures are reported."""
 
 import builtins
 

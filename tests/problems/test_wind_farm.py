@@ -35,14 +35,14 @@ def test_score_against_finite_differences(truncation, turbulence):
 
 @pytest.mark.parametrize("truncation", ["whole", "components"])
 def test_the_direction_is_normalized_and_cut_where_it_says(truncation):
-    law = direction_distribution(truncation)
+    distribution = direction_distribution(truncation)
 
     def density(t):
-        return np.exp(law.log_density(np.array([[t]])))[0]
+        return np.exp(distribution.log_density(np.array([[t]])))[0]
 
     total, _ = scipy.integrate.quad(density, 0.0, 45.0, epsabs=1e-12)
     assert total == pytest.approx(1.0, abs=1e-10)
-    assert np.isinf(law.log_density(np.array([[-0.1], [45.1]]))).all()
+    assert np.isinf(distribution.log_density(np.array([[-0.1], [45.1]]))).all()
     # The density by hand: one cut of the sum, or a cut of each of its parts.
     t, scale = 17.0, np.sqrt(VARIANCES)
     parts = np.exp(-((t - np.array(MEANS)) ** 2) / (2 * scale**2)) / (scale * np.sqrt(2 * np.pi))

@@ -6,6 +6,7 @@ import jax
 import numpy as np
 
 from steinquad._types import Array, as_points
+from steinquad.designs._programs import compiled
 from steinquad.designs._target import Unconstrained
 from steinquad.errors import InputError
 from steinquad.measures.base import Measure
@@ -47,8 +48,11 @@ def start_points(
         raise InputError(
             f"candidates is {candidates}, but start is an array; pass a distribution to draw from."
         )
-    to_y = jax.jit(jax.vmap(target.to_y)) if measure.support.bounded else np.asarray
-    check = jax.jit(lambda y: jax.lax.map(jax.value_and_grad(target.log_density), y))
+    to_y: Any = np.asarray
+    if measure.support.bounded:
+        to_y = compiled(measure, "to y", lambda: jax.jit(jax.vmap(target.to_y)))
+    slope_of = jax.value_and_grad(target.log_density)
+    check = compiled(measure, "starts", lambda: jax.jit(lambda y: jax.lax.map(slope_of, y)))
     seeds = np.random.SeedSequence(seed).generate_state(TRIALS).tolist()
     redrawn = 0
     y, slopes = (np.full((chains, measure.dim), np.nan) for _ in range(2))

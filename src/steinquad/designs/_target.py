@@ -78,9 +78,9 @@ def _bijections(support: Support) -> list[tuple[np.ndarray, Any]]:
         (below & ~above, lambda low, high: constraints.greater_than(low)),
         (~below & above, lambda low, high: constraints.less_than(high)),
     )
-    found = []
+    parts = []
     for chosen, constraint in kinds:
         where = np.flatnonzero(chosen)
         if len(where):
-            found.append((where, biject_to(constraint(support.low[where], support.high[where]))))
-    return found
+            parts.append((where, biject_to(constraint(support.low[where], support.high[where]))))
+    return parts

@@ -67,12 +67,13 @@ class MALA(MarkovChains):
         )
         y, value, slope, _ = setting.start
         init, _, _ = dual_averaging_adaptation(LANGEVIN_ACCEPTANCE)
+        adapt = setting.program("dual averaging", lambda _: jax.jit(jax.vmap(init)))
         # Of the order of the variance where the density is near normal; small in a steep tail.
         first = 1 / np.maximum(np.mean(slope**2, axis=1), 1.0)
         given = math.nan if self.step_size is None else float(self.step_size)
         tunings = _StepSize(
             # Through NumPy: JAX's weak types would make the second block compile again.
-            jax.device_get(jax.jit(jax.vmap(init))(first)),
+            jax.device_get(adapt(first)),
             np.full(self.chains, given),
             np.full(self.chains, self.warmup),
         )

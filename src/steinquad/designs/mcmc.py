@@ -4,13 +4,13 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
 
 import jax
 import numpy as np
 
 from steinquad._float64 import float64
 from steinquad._types import Progress, no_progress
+from steinquad.designs._programs import compiled
 from steinquad.designs._starts import Start, as_start, start_points
 from steinquad.designs._target import Unconstrained, as_target
 from steinquad.designs.base import Design, Sample, as_count, split_evenly
@@ -18,10 +18,7 @@ from steinquad.designs.chains import Chains, Forgetful, Memory, convergence, stu
 from steinquad.measures.base import Measure
 from steinquad.measures.checks import as_draw_request
 
-__all__ = ["PROGRAMS", "MarkovChains", "Outcome", "Setting"]
-
-# Compiled programs of a measure, so that a second run of the same design need not compile again.
-PROGRAMS: WeakKeyDictionary[Measure, dict[Any, Any]] = WeakKeyDictionary()
+__all__ = ["MarkovChains", "Outcome", "Setting"]
 
 
 class Setting(NamedTuple):
@@ -47,10 +44,7 @@ class Setting(NamedTuple):
 
     def program(self, name: Any, build: Callable[[Unconstrained], Any]) -> Any:
         """The compiled program of that name for this measure, built when first asked for."""
-        known = PROGRAMS.setdefault(self.measure, {})
-        if name not in known:
-            known[name] = build(self.target)
-        return known[name]
+        return compiled(self.measure, name, lambda: build(self.target))
 
 
 class Outcome(NamedTuple):
@@ -139,7 +133,8 @@ def _sample(setting: Setting, outcome: Outcome) -> Sample:
     number, dim = len(setting.start.y), measure.dim
     y = chains.position.reshape(-1, dim)
     if measure.support.bounded:
-        x = np.array(jax.jit(jax.vmap(setting.target.to_x))(y))
+        to_x = setting.program("to x", lambda target: jax.jit(jax.vmap(target.to_x)))
+        x = np.array(to_x(y))
         score = measure.score(x)
     else:
         x, score = np.array(y), np.array(chains.gradient.reshape(-1, dim))

@@ -73,8 +73,8 @@ def draw_figure(spec: Spec, cells: Sequence[Cell], *, path: Any = None) -> "Figu
     FigureCanvasAgg(figure)
     axes = figure.subplots(down, across, squeeze=False).ravel()
     drawn = [(part, panel) for part in parts for panel in spec.panels]
-    for axis, ((label, found), (along, up)) in zip(axes, drawn, strict=False):
-        _panel(axis, spec, found, along, up)
+    for axis, ((label, part), (along, up)) in zip(axes, drawn, strict=False):
+        _panel(axis, spec, part, along, up)
         if label and (along, up) == tuple(spec.panels[0]):
             axis.set_title(label, fontsize=9, loc="left")
     for axis in axes[len(drawn) :]:
@@ -108,8 +108,8 @@ def _parts(spec: Spec, cells: Sequence[Cell]) -> list[tuple[str, list[Cell]]]:
         groups.setdefault(getattr(cell.run, spec.split), []).append(cell)
     named = spec.split == "problem"
     return [
-        (str(value) if named else f"{spec.split} = {value}", found)
-        for value, found in groups.items()
+        (str(value) if named else f"{spec.split} = {value}", part)
+        for value, part in groups.items()
     ]
 
 
@@ -123,11 +123,11 @@ def _panel(axis: Any, spec: Spec, cells: Sequence[Cell], along: str, up: str) ->
             lines.setdefault((cell.run.method, cell.design), []).append(cell)
     named = along == "problem"
     places = {name: i for i, name in enumerate(spec.problems)}
-    for number, ((method, design), found) in enumerate(lines.items()):
+    for number, ((method, design), line) in enumerate(lines.items()):
         color, marker = _style(method)
         shift = 0.12 * (number - (len(lines) - 1) / 2) if named else 0.0
-        x = [places[c.run.problem] + shift if named else _place(c, along) for c in found]
-        values = [cell.values(up) for cell in found]
+        x = [places[c.run.problem] + shift if named else _place(c, along) for c in line]
+        values = [cell.values(up) for cell in line]
         y = [statistics.fmean(each) for each in values]
         bars = [  # rounding may put the mean of equal values beside them
             [max(mean - min(each), 0.0) for mean, each in zip(y, values, strict=True)],

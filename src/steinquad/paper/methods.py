@@ -85,7 +85,7 @@ OPTIMIZERS: Mapping[str, Optimizer] = {
 
 
 def _trainings() -> dict[str, Entry]:
-    found = {
+    published = {
         f"{network} {optimizer}{suffix}": Entry(
             Training,
             {
@@ -100,7 +100,7 @@ def _trainings() -> dict[str, Entry]:
     }
     ours: dict[str, Any] = {"activation": "tanh", "width": 16, "depth": 2}
     default = Entry(Training, {"stein": True, "optimizer": GaussNewton(patience=1000), **ours})
-    return {**found, "BSN default Gauss-Newton": default}
+    return {**published, "BSN default Gauss-Newton": default}
 
 
 METHODS: Mapping[str, Entry] = {
@@ -137,7 +137,7 @@ def takes_steps(name: str) -> bool:
 
 
 def build_method(name: str, max_steps: int | None = None) -> Method | Training:
-    """The method of that name; `max_steps` of training for a network that is told how many."""
+    """The method of that name; `max_steps` of training for a network that takes a number."""
     entry = METHODS[name]
     options = dict(entry.options)
     if max_steps is not None and takes_steps(name):
@@ -147,14 +147,17 @@ def build_method(name: str, max_steps: int | None = None) -> Method | Training:
 
 
 def designs_of(problem: str) -> Sequence[str]:
-    """Where the points of a problem can be placed."""
+    """The names of the designs that a problem can have: chains for Goodwin, draws for farms."""
     if problem.startswith("goodwin-"):
         return tuple(CHAINS)
     return ("iid",) if problem in COSTLY else tuple(DESIGNS)
 
 
 def build_problem(name: str, d: int) -> Problem[float]:
-    """The integral of that name in d dimensions."""
+    """The integral of that name, one of `PROBLEMS`, in d dimensions.
+
+    `d` counts for the Genz families only; `DIMENSIONS` has that of the others.
+    """
     family, _, member = name.partition("-")
     if family == "goodwin":
         return _parameter(PARAMETERS.index(member))

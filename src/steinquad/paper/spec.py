@@ -63,7 +63,7 @@ class Preset:
         n: numbers of evaluations.
         d: dimensions.
         seeds: how many, from 0 on.
-        max_steps: most training steps of networks that are told how many.
+        max_steps: most training steps of networks that are given a number.
         steps: of a method that has other steps.
         most: largest n of a method, for those that cannot afford more.
     """
@@ -76,7 +76,7 @@ class Preset:
     most: Mapping[str, int] = field(default_factory=dict)
 
     def check(self, where: str) -> None:
-        """Refuse numbers that make no sense."""
+        """Raise `InputError` for numbers that make no sense, named by `where`."""
         for name in ("n", "d"):
             _check_list(f"{where}.{name}", getattr(self, name), int)
         for name in ("steps", "most"):
@@ -94,7 +94,7 @@ class Spec:
 
     Attributes:
         name: of its files and on the command line.
-        items: what it is in the paper; see `paper.ITEMS`. Empty for a figure of ours.
+        items: what it is in the paper; see `items.ITEMS`. Empty for a figure of ours.
         title: what it shows.
         problems: which integrals.
         methods: names in the table of methods; all are run on all problems.
@@ -119,7 +119,7 @@ class Spec:
     published: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     def check(self) -> None:
-        """Refuse names that nobody knows."""
+        """Raise `InputError` for names that nobody knows, and for lines of mixed points."""
         for name, known in KNOWN.items():
             where = f"{self.name}.{name}"
             if name != "items" or self.items != ():
@@ -144,13 +144,18 @@ class Spec:
             self._check_points(size, f"{self.name}.{preset}")
 
     def preset(self, name: PresetName) -> Preset:
-        """One of the two."""
+        """The sizes of that name, one of `PRESETS`."""
         return self.quick if name == "quick" else self.paper
 
     def runs(self, preset: PresetName, seeds: Iterable[int] | None = None) -> list[Run]:
-        """Every run of the figure, cheap ones first; `seeds` other than the preset's."""
+        """Every run of the figure, cheap ones first.
+
+        Args:
+            preset: which sizes.
+            seeds: other seeds than the preset's.
+        """
         size = self.preset(preset)
-        found = []
+        runs = []
         for n in sorted(size.n):
             for seed in range(size.seeds) if seeds is None else seeds:
                 for d in size.d:
@@ -162,8 +167,8 @@ class Spec:
                             steps = {"max_steps": most} if takes_steps(method) else {}
                             for design in self.designs:
                                 settings = {"design": design, **steps}
-                                found.append(Run(problem, method, n, d, seed, settings))
-        return found
+                                runs.append(Run(problem, method, n, d, seed, settings))
+        return runs
 
     def _check_lines(self, size: Preset, where: str) -> None:
         """Refuse what would put points of two kinds on one line."""
@@ -188,13 +193,20 @@ class Spec:
 
 
 def names() -> list[str]:
-    """The specs that come with the library."""
+    """The names of the specs that come with the library, in alphabetical order."""
     listed = (files("steinquad.paper") / "specs").iterdir()
     return sorted(entry.name.removesuffix(".toml") for entry in listed)
 
 
 def load(name: str) -> Spec:
-    """A spec by its name, or from a file of your own that ends in .toml."""
+    """A spec, read and checked; what is wrong with it is an `InputError` with its key.
+
+    Args:
+        name: one of `names`, or the path of a file of your own that ends in .toml.
+
+    >>> load("table1").items
+    ['Table 1']
+    """
     if name.endswith(".toml"):
         try:
             text = Path(name).read_text()

@@ -36,8 +36,8 @@ class Cell:
 
     def values(self, quantity: str) -> list[float]:
         """One number a seed, where there is one; see `spec.QUANTITIES`."""
-        found = [_value(record, quantity) for record in self.records]
-        return [value for value in found if value is not None]
+        values = [_value(record, quantity) for record in self.records]
+        return [value for value in values if value is not None]
 
 
 def summarize(spec: Spec, preset: PresetName, records: Iterable[Record]) -> list[Cell]:
@@ -46,7 +46,7 @@ def summarize(spec: Spec, preset: PresetName, records: Iterable[Record]) -> list
     for record in records:
         if record.run.group in groups:
             groups[record.run.group].append(record)
-    return [Cell(found) for found in groups.values() if found]
+    return [Cell(group) for group in groups.values() if group]
 
 
 def known_cpu_seconds(runs: Iterable[Run], records: Iterable[Record]) -> list[float | None]:

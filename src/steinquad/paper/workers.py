@@ -50,7 +50,12 @@ STATUS, CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 @dataclass(frozen=True)
 class Death:
-    """A worker that ended without an answer: killed for its memory, most likely."""
+    """A worker that ended without an answer: killed for its memory, most likely.
+
+    Attributes:
+        run: what it was doing, which is not recorded and so is tried again the next time.
+        exit_code: of the process; minus the signal that killed it.
+    """
 
     run: Run
     exit_code: int | None
@@ -64,7 +69,7 @@ def records_of(
     Args:
         runs: what is to be done.
         jobs: how many workers.
-        directory: where evaluations that are dear are kept for other runs.
+        directory: where expensive evaluations are kept for other runs.
     """
     waiting = iter(runs)
     busy: dict[Connection, _Worker] = {}
@@ -88,16 +93,21 @@ def records_of(
 
 
 def execute(run: Run, directory: Path | None = None) -> Record:
-    """Do one run, here and now."""
+    """Do one run, here and now, and measure what it took.
+
+    Args:
+        run: what to compute.
+        directory: where expensive evaluations are kept for other runs; None keeps none.
+    """
     problem = build_problem(run.problem, run.d)
     method = build_method(run.method, run.settings.get("max_steps"))
     kept = evaluations(run, problem, directory) if run.problem in COSTLY else None
     _forget_peak()
     rest, start = _memory("VmRSS"), cpu_seconds()
     if isinstance(method, Training):
-        found = method.follow(problem, run.n, run.seed, cpu_seconds)
+        outcome = method.follow(problem, run.n, run.seed, cpu_seconds)
     else:
-        found = _integrate(run, problem, method, kept)
+        outcome = _integrate(run, problem, method, kept)
     seconds, peak = cpu_seconds() - start, _memory("VmHWM")
     return Record(
         run=run,
@@ -110,7 +120,7 @@ def execute(run: Run, directory: Path | None = None) -> Record:
             **{name: version(name) for name in ("steinquad", "jax", "numpy", "scipy")},
         },
         evaluation_seconds=None if kept is None else round(kept.cpu_seconds, 4),
-        **found,
+        **outcome,
     )
 
 
@@ -144,7 +154,7 @@ def _integrate(
 
 
 class _Worker:
-    """A new interpreter that does runs until it is told to end."""
+    """A new interpreter that does runs until it is ended."""
 
     def __init__(self, directory: Path | None) -> None:
         context = multiprocessing.get_context("spawn")

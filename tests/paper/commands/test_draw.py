@@ -21,10 +21,10 @@ def test_the_file_has_points_values_and_scores_and_is_integrated(command, tmp_pa
     farm = sq.problems.wind_farm()
     x = farm.measure.sample(40, seed=3)
     table = pyarrow.csv.read_csv(file)
-    found = np.array([table[name] for name in NAMES]).T
-    np.testing.assert_allclose(found, x, rtol=1e-14)
-    found = np.array([table[f"score_{name}"] for name in NAMES]).T
-    np.testing.assert_allclose(found, farm.measure.score(x), rtol=1e-12)
+    columns = np.array([table[name] for name in NAMES]).T
+    np.testing.assert_allclose(columns, x, rtol=1e-14)
+    columns = np.array([table[f"score_{name}"] for name in NAMES]).T
+    np.testing.assert_allclose(columns, farm.measure.score(x), rtol=1e-12)
     thrust = np.array(table["thrust"])
     np.testing.assert_allclose(thrust[:3], farm.integrand(x[:3]), rtol=1e-12)
     code, out = command(

@@ -78,8 +78,8 @@ def test_list_has_every_item(command):
     assert code == 0 and all(any(line.startswith(item) for line in lines) for item in ITEMS)
     assert all(any(f" {name} " in line for line in lines) for name in names())
     # every item of the paper has a spec, but for the sketches
-    found = {item for name in names() for item in load(name).items}
-    assert found == ITEMS.keys() - {*SKETCHES}
+    covered = {item for name in names() for item in load(name).items}
+    assert covered == ITEMS.keys() - {*SKETCHES}
     assert any(line.startswith("ours ") and " goodwin-warm " in line for line in lines)
 
 
