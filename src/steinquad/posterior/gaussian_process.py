@@ -42,7 +42,7 @@ class Hyperparameters:
 
 @dataclass(frozen=True, eq=False)
 class GaussianProcessData:
-    """Standardized data and what is known of their covariance: what a process is conditioned on.
+    """Standardized data and what is known of their covariance: what is conditioned on.
 
     Attributes:
         gram: the covariance function.
