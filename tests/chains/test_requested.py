@@ -14,7 +14,7 @@ def answered(plain, mean, std=0.0):
     k = len(plain)
     number = np.full(k, float(std))
     dof = np.full(k, 1e9)
-    return Expectations(plain, number, mean, number, dof, dof, ("by hand",) * k)
+    return Expectations(plain, number, mean, number, dof, ("by hand",) * k)
 
 
 @pytest.mark.parametrize("d", (1, 2, 5))

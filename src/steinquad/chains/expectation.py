@@ -12,7 +12,7 @@ from steinquad.api import estimate
 from steinquad.chains.identity import identity_violation
 from steinquad.chains.improve import Expectations, improve, plain
 from steinquad.chains.layout import ChainDraws, read
-from steinquad.chains.requested import Moments, OwnFunction, Requested
+from steinquad.chains.requested import Moments, OwnFunction
 from steinquad.chains.result import PosteriorSummary
 from steinquad.chains.row import SummaryRow
 from steinquad.chains.scores import Located, locate
@@ -116,7 +116,9 @@ def posterior_expectation(
     )
 
 
-def _requested(f: Any, sample: ChainDraws, names: list[str], weight: Array | None) -> Requested:
+def _requested(
+    f: Any, sample: ChainDraws, names: list[str], weight: Array | None
+) -> Moments | OwnFunction:
     if f is None:
         share = np.full(sample.n, 1.0 / sample.n) if weight is None else weight / weight.sum()
         return Moments(*sample.columns(names), share)
@@ -125,16 +127,9 @@ def _requested(f: Any, sample: ChainDraws, names: list[str], weight: Array | Non
     raise InputError(f"f is a {type(f).__name__}; pass a function of the draws, or None.")
 
 
-def _dataset(located: Located, values: Array, groups: np.ndarray, weight: Array | None) -> Dataset:
+def _dataset(at: Located, values: Array, groups: np.ndarray, weight: Array | None) -> Dataset:
     """Refused where no Stein operator acts on such points."""
-    data = Dataset(
-        located.points,
-        values,
-        located.scores,
-        weights=weight,
-        names=located.names,
-        groups=groups,
-    )
+    data = Dataset(at.points, values, at.scores, weights=weight, names=at.names, groups=groups)
     if weight is not None:
         data = data.take(np.flatnonzero(weight))
     reason = score_obstacle(data, None)

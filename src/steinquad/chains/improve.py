@@ -60,7 +60,6 @@ class Expectations:
         mean: the better answer.
         std: its standard error.
         dof: degrees of freedom of `std`.
-        plain_dof: those of `mcse`.
         method: by which features, or other method, each better answer is.
     """
 
@@ -69,7 +68,6 @@ class Expectations:
     mean: Array
     std: Array
     dof: Array
-    plain_dof: Array
     method: tuple[str, ...]
 
     def each(self) -> list[Expectation]:
@@ -92,7 +90,7 @@ def plain(data: Dataset) -> Expectations:
     mean, std, dof = average(data.fx, data)
     std[constant] = 0.0
     names = tuple("constant" if c else PLAIN for c in constant)
-    return Expectations(mean, std, mean, std, dof, dof, names)
+    return Expectations(mean, std, mean, std, dof, names)
 
 
 def improve(data: Dataset, sparse: int = SPARSE) -> Expectations:
@@ -109,7 +107,7 @@ def improve(data: Dataset, sparse: int = SPARSE) -> Expectations:
     varying = np.flatnonzero(before.mcse > 0)
     if data.n < FEWEST or not len(varying):
         return before
-    best = _Best(data, data.fx[:, varying], before.mcse[varying], before.plain_dof[varying])
+    best = _Best(data, data.fx[:, varying], before.mcse[varying], before.dof[varying])
     _try_features(data, best, sparse)
     changed = np.flatnonzero(best.name != PLAIN)
     if not len(changed):
@@ -148,14 +146,10 @@ def _try_features(data: Dataset, best: "_Best", sparse: int) -> None:
             imitation = float(np.mean([fit.imitation(order) for fit in fits]))
             if imitation > IMITATION * (fits[0].sizes[order] + FEW_FEATURES) / size:
                 continue
-            best.compare(
-                name,
-                np.sqrt(1 + imitation),
-                (
-                    residuals(best.values, blocks, (fit.prediction(order, ridge) for fit in fits))
-                    for ridge in candidate.ridges(order)
-                ),
-            )
+            ridges = candidate.ridges(order)
+            predictions = ([fit.prediction(order, ridge) for fit in fits] for ridge in ridges)
+            left = (residuals(best.values, blocks, each) for each in predictions)
+            best.compare(name, np.sqrt(1 + imitation), left)
 
 
 class _Best:

@@ -1,7 +1,7 @@
 """Draws as people have them: ArviZ trees, dicts of arrays, arrays."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
@@ -11,7 +11,7 @@ import numpy as np
 from steinquad._types import Array, as_finite
 from steinquad.errors import InputError
 
-__all__ = ["ChainDraws", "entry_labels", "is_xarray", "read", "tree_node"]
+__all__ = ["ChainDraws", "is_xarray", "numbered_labels", "read", "tree_node"]
 
 FEWEST_OF_MANY = 20  # draws in chains that are more than their draws
 UNNAMED = "x"  # what the columns of a bare array are called together
@@ -165,13 +165,8 @@ def _from_xarray(node: Any, argument: str, tree: Any) -> ChainDraws:
             )
         variable = variable.transpose("chain", "draw", ...)
         arrays[name] = _numeric(f"{argument}[{name!r}]", variable.values)
-        axes = [
-            [str(v) for v in variable.coords[dim].values]
-            if dim in variable.coords
-            else [str(i) for i in range(size)]
-            for dim, size in zip(variable.dims[2:], variable.shape[2:], strict=True)
-        ]
-        labels[name] = entry_labels(name, axes)
+        # A dimension without coordinates counts from 0.
+        labels[name] = _entry_labels(name, [variable[dim].values for dim in variable.dims[2:]])
     if not arrays:
         raise InputError(f"{argument} has no variables; give at least one.")
     return _from_arrays(arrays, argument, labels, tree=node if tree is None else tree)
@@ -204,24 +199,23 @@ def _from_arrays(
         raise InputError(f"{argument} has {chains * draws} draws; give at least 2.")
     variables = {name: a.reshape(chains * draws, *a.shape[2:]) for name, a in arrays.items()}
     if labels is None:
-        labels = {
-            name: entry_labels(name, [[str(i) for i in range(size)] for size in a.shape[1:]])
-            for name, a in variables.items()
-        }
+        labels = {name: numbered_labels(name, a.shape[1:]) for name, a in variables.items()}
     return ChainDraws(variables, labels, chains, draws, named, tree)
 
 
-def entry_labels(name: str, axes: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """Names of the entries of an array in C order, as ArviZ writes them.
+def numbered_labels(name: str, shape: Sequence[int]) -> tuple[str, ...]:
+    """Names of the entries of an array of this shape in C order, as ArviZ writes them.
 
-    Args:
-        name: of the variable.
-        axes: the coordinates of each dimension; none for a number.
-
-    >>> entry_labels("theta", [["north", "south"], ["0"]])
-    ('theta[north, 0]', 'theta[south, 0]')
+    >>> numbered_labels("theta", (2, 1)), numbered_labels("mu", ())
+    (('theta[0, 0]', 'theta[1, 0]'), ('mu',))
     """
-    return tuple(f"{name}[{', '.join(index)}]" if axes else name for index in product(*axes))
+    return _entry_labels(name, [range(size) for size in shape])
+
+
+def _entry_labels(name: str, axes: Sequence[Iterable[Any]]) -> tuple[str, ...]:
+    """By the coordinates of each dimension."""
+    indices = product(*axes)
+    return tuple(f"{name}[{', '.join(map(str, index))}]" if axes else name for index in indices)
 
 
 def _numeric(name: str, values: Any) -> np.ndarray:

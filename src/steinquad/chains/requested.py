@@ -3,34 +3,21 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from scipy.special import stdtrit
 
 from steinquad._types import Array, as_finite
 from steinquad.chains.improve import Expectation, Expectations
-from steinquad.chains.layout import ChainDraws, entry_labels
+from steinquad.chains.layout import ChainDraws, numbered_labels
 from steinquad.chains.row import SummaryRow
 from steinquad.errors import InputError
 
-__all__ = ["Moments", "OwnFunction", "Requested"]
+__all__ = ["Moments", "OwnFunction"]
 
 QUANTILES = (0.05, 0.5, 0.95)
 TAIL = 0.975  # of the intervals
-
-
-class Requested(Protocol):
-    """Outputs at the draws, and the table that is made of their expectations."""
-
-    @property
-    def values(self) -> Array:
-        """Every output at every draw, (n, k): what control variates are fitted to."""
-        ...
-
-    def rows(self, expectations: Expectations) -> list[SummaryRow]:
-        """The lines of the table, from the expectations of all k outputs in their order."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,13 +63,17 @@ class OwnFunction:
                     f"({sample.n}, ...)."
                 )
             parts.append(as_finite(f"f, output {name!r},", array.reshape(sample.n, -1)))
-            labels += entry_labels(name, [list(map(str, range(k))) for k in array.shape[1:]])
+            labels += numbered_labels(name, array.shape[1:])
         if not labels:
             raise InputError("f returned nothing; return an array or a dict of arrays.")
         return cls(np.concatenate(parts, axis=1), labels)
 
     def rows(self, expectations: Expectations) -> list[SummaryRow]:
-        """One row, the mean, for each output, in the order of the outputs."""
+        """The lines of the table: one, the mean, for each output.
+
+        Args:
+            expectations: of all outputs, in their order.
+        """
         pairs = zip(self.labels, expectations.each(), strict=True)
         return [_mean(label, "mean", output) for label, output in pairs]
 
@@ -107,14 +98,22 @@ class Moments:
 
     @property
     def values(self) -> Array:
-        """Blocks of d columns each: parameters, squares, and whether below each quantile."""
+        """The outputs to be averaged, (n, 5 d), in blocks of d columns.
+
+        The parameters, the squares of their distances from the plain means, and for each quantile
+        whether they are below it.
+        """
         x = self.columns
         center = np.where(np.ptp(x, axis=0) > 0, self.weights @ x, x[0])
         below = [(x <= q).astype(np.float64) for q in self.quantiles]
         return np.concatenate([x, (x - center) ** 2, *below], axis=1)
 
     def rows(self, expectations: Expectations) -> list[SummaryRow]:
-        """For each parameter the mean, the variance, then chance and quantile of each level."""
+        """The lines of the table: mean, variance, then chance and quantile of each level.
+
+        Args:
+            expectations: of all outputs, in the order of `values`.
+        """
         outputs, d = expectations.each(), len(self.labels)
         means, squares, *below = (outputs[k : k + d] for k in range(0, len(outputs), d))
         rows = []
@@ -177,18 +176,10 @@ def _half_width(dof: float, std: float) -> float:
 
 
 def _mean(label: str, statistic: str, output: Expectation) -> SummaryRow:
-    half = _half_width(output.dof, output.std)
-    return SummaryRow(
-        label,
-        statistic,
-        plain=output.plain,
-        mcse=output.mcse,
-        mean=output.mean,
-        std=output.std,
-        low=output.mean - half,
-        high=output.mean + half,
-        method=output.method,
-    )
+    fields = output._asdict()
+    half = _half_width(fields.pop("dof"), output.std)
+    low, high = output.mean - half, output.mean + half
+    return SummaryRow(label, statistic, low=low, high=high, **fields)
 
 
 def _variance(label: str, mean: Expectation, square: Expectation) -> SummaryRow:

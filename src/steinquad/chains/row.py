@@ -1,6 +1,6 @@
 """One line of the answer: a property of a parameter or function, plain and better."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 __all__ = ["COLUMNS", "SummaryRow"]
@@ -51,11 +51,6 @@ class SummaryRow:
 
         The warnings are joined by semicolons; infinite and missing numbers stay as they are.
         """
-        fields = asdict(self)
-        method, warnings = fields.pop("method"), fields.pop("warnings")
-        return {
-            **fields,
-            "reduction": self.reduction,
-            "method": method,
-            "warnings": "; ".join(warnings),
-        }
+        columns = ("name", "statistic", *COLUMNS, "method")
+        fields = {column: getattr(self, column) for column in columns}
+        return {**fields, "warnings": "; ".join(self.warnings)}

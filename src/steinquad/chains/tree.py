@@ -43,7 +43,8 @@ def with_answers(
     statistics = list(dict.fromkeys(row.statistic for row in shown))
     by_key = {(row.name, row.statistic): row for row in shown}
     arrays = {}
-    for variable in _outputs(shown) if of_function else _variables(draws, shown):
+    outputs = (_Variable(row.name, [row.name]) for row in shown)
+    for variable in outputs if of_function else _variables(draws, shown):
         table = [
             [[getattr(by_key[label, s], c) for label in variable.labels] for c in COLUMNS]
             for s in statistics
@@ -66,11 +67,6 @@ def _check_names(draws: ChainDraws, outputs: Sequence[SummaryRow]) -> None:
     for name in (*draws.variables, *(row.name for row in outputs)):
         if "/" in name:
             raise InputError(f"{name!r} has a /, which no name in a tree may have; rename it.")
-
-
-def _outputs(shown: Sequence[SummaryRow]) -> Iterator[_Variable]:
-    for row in shown:
-        yield _Variable(row.name, [row.name])
 
 
 def _variables(draws: ChainDraws, shown: Sequence[SummaryRow]) -> Iterator[_Variable]:
