@@ -1,5 +1,6 @@
 """What several test modules share: closeness, 64-bit JAX, random networks and data."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +26,11 @@ def x64():
     """64-bit JAX types for every test of a directory whose conftest imports this."""
     with jax.enable_x64(True):
         yield
+
+
+def quick(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compiled with next to no optimization, which takes half the time: for what runs once."""
+    return jax.jit(function, compiler_options={"xla_backend_optimization_level": 0})
 
 
 def assert_close(actual: Any, desired: Any, rtol: float | None = None) -> None:

@@ -5,7 +5,8 @@ import pytest
 from made_up_chains import Known, funnel, independent, normal, skewed
 
 import steinquad as sq
-from steinquad.chains.improve import held_out_residuals, improve, plain
+from steinquad.chains.improve import improve, plain
+from steinquad.checking.held_out import residuals as held_out_residuals
 
 
 def with_outputs(known: Known, fx: np.ndarray) -> sq.Dataset:

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers import assert_close, normal_data, random_network
+from helpers import assert_close, normal_data, quick, random_network
 
 from steinquad.networks.stein_network import evaluate
 from steinquad.training.objective import (
@@ -41,7 +41,7 @@ def test_against_a_naive_loss(dim, outputs):
     weights = np.random.default_rng(3).uniform(0.2, 3.0, size=N)
     data = normal_data(1, n=N, dim=dim, outputs=outputs, weights=weights)
     network = random_network(2, dim=dim, outputs=outputs)
-    reference = jax.jit(jax.value_and_grad(lambda net, penalty: naive(net, data, penalty)))
+    reference = quick(jax.value_and_grad(lambda net, penalty: naive(net, data, penalty)))
     for penalty in (Penalty(0.0, False), Penalty(0.3, False), Penalty(0.3, True)):
         want, gradient = reference(network, penalty)
         value, found = value_and_gradient(flatten(network), network, data, penalty)
