@@ -18,7 +18,7 @@ class LinearTrend(sq.Method):
 
     name: str = "LinearTrend"
 
-    def fit(self, data, measure, *, seed, progress, start):
+    def fit(self, data, measure, context):
         """The intercept is the integral."""
         columns = np.column_stack([np.ones(data.n), data.x])
         weights, *_ = np.linalg.lstsq(columns, data.fx, rcond=None)

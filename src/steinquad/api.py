@@ -15,7 +15,7 @@ from steinquad.designs import Design, Sample
 from steinquad.designs.base import as_count
 from steinquad.errors import InputError
 from steinquad.estimate import Estimate
-from steinquad.fit import Status, WarmStart
+from steinquad.fit import Context, Status, WarmStart
 from steinquad.measures import Draws, Measure, as_measure
 from steinquad.methods.base import Method
 from steinquad.methods.choose import Choose
@@ -83,16 +83,8 @@ def integrate(
 
     def fit(data: Dataset, start: WarmStart | None) -> Estimate:
         checks, widen = (folds, False) if rtol is None else (folds or 2, True)
-        return _estimate(
-            data,
-            measure,
-            method,
-            folds=checks,
-            widen=widen,
-            seed=int(seed),
-            progress=report,
-            start=start,
-        )
+        context = Context(int(seed), report, start)
+        return _estimate(data, measure, method, context, folds=checks, widen=widen)
 
     if rtol is None:
         sample = design.draw(measure, n, seed=seed, progress=report)
@@ -129,11 +121,13 @@ def estimate(
         raise InputError(f"data is {type(data).__name__}; pass sq.Dataset(x, fx, score).")
     _check_seed(seed)
     known = None if measure is None else as_measure(measure)
-    method, report = _as_method(method, folds), progress or no_progress
-    return _estimate(data, known, method, folds=folds, seed=int(seed), progress=report)
+    context = Context(int(seed), progress or no_progress)
+    return _estimate(data, known, _as_method(method, folds), context, folds=folds)
 
 
-def _estimate(data: Dataset, measure: Measure | None, method: Method, **options: Any) -> Estimate:
+def _estimate(
+    data: Dataset, measure: Measure | None, method: Method, context: Context, **options: Any
+) -> Estimate:
     """`Method.estimate` with these options, of data that the measure has completed."""
     if measure is not None:
         data = _complete(data, measure)
@@ -141,7 +135,7 @@ def _estimate(data: Dataset, measure: Measure | None, method: Method, **options:
     if 2 <= len(used) < data.n:  # points without weight say nothing
         data = data.take(used)
     with few_threads(data.n):
-        return method.estimate(data, measure, **options)
+        return method.estimate(data, measure, context, **options)
 
 
 def _noted(est: Estimate, sample: Sample) -> Estimate:

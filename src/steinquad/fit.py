@@ -6,12 +6,12 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 
-from steinquad._types import Array
+from steinquad._types import Array, Progress, no_progress
 from steinquad.dataset import Dataset
 from steinquad.errors import InputError
 from steinquad.points import Points
 
-__all__ = ["Check", "Constant", "Fit", "Model", "Status", "StatusCode", "WarmStart"]
+__all__ = ["Check", "Constant", "Context", "Fit", "Model", "Status", "StatusCode", "WarmStart"]
 
 CHUNK = 4096  # points predicted at once: the covariances of kernel methods are matrices
 
@@ -84,6 +84,25 @@ class Model(Protocol):
 
 class WarmStart:
     """What a method may begin from when it is given more data; each has a subclass of its own."""
+
+
+@dataclass(frozen=True, eq=False)
+class Context:
+    """What a fit is given besides the data.
+
+    Attributes:
+        seed: of everything random in the method.
+        progress: to be called with (step, total, loss) after every training step.
+        start: `warm_start` of an earlier fit by the same method; may be ignored.
+    """
+
+    seed: int = 0
+    progress: Progress = no_progress
+    start: WarmStart | None = None
+
+    def starting(self, start: WarmStart | None) -> "Context":
+        """The same with another start; None for none."""
+        return replace(self, start=start)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

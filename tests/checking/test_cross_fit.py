@@ -53,7 +53,7 @@ class Overfitted(sq.Method):
 
     name: str = "Overfitted"
 
-    def fit(self, data, measure, *, seed, progress, start):
+    def fit(self, data, measure, context):
         wrong = data.fx.mean(axis=0) + 1.0
         return sq.Fit(
             theta0=wrong,

@@ -7,7 +7,7 @@ import numpyro.distributions as dist
 import pytest
 
 import steinquad as sq
-from steinquad._types import no_progress
+from steinquad.fit import Context
 from steinquad.fitting import ensemble_answer
 from steinquad.fitting.ensemble import Trainer
 from steinquad.fitting.shapes import Limits, Shape
@@ -32,7 +32,7 @@ def estimate(method, data, start=None):
     """What the entry point calls, with a start."""
     from steinquad._float64 import float64
 
-    return float64(method.estimate)(data, None, seed=0, progress=no_progress, start=start)
+    return float64(method.estimate)(data, None, Context(start=start))
 
 
 # Posteriors of either kind -----------------------------------------------------------------------

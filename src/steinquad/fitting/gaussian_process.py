@@ -6,10 +6,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from steinquad._float64 import float64
-from steinquad._types import Array, Progress
+from steinquad._types import Array
 from steinquad.checking.standard_error import standard_error
 from steinquad.dataset import Dataset
-from steinquad.fit import Fit, Status, WarmStart
+from steinquad.fit import Context, Fit, Status, WarmStart
 from steinquad.fitting.outputs import Outputs, correlated
 from steinquad.points import Points
 from steinquad.posterior.gaussian_process import (
@@ -94,9 +94,7 @@ class Problem:
 
 
 @float64
-def fit_gaussian_process(
-    problem: Problem, data: Dataset, *, seed: int, progress: Progress, start: WarmStart | None
-) -> Fit:
+def fit_gaussian_process(problem: Problem, data: Dataset, context: Context) -> Fit:
     """A Gaussian process in the frame of a method, and its integral.
 
     Outputs share lengthscales and nugget, each with an amplitude of its own; where noise is known
@@ -106,9 +104,8 @@ def fit_gaussian_process(
         problem: frame, criterion and what is given.
         data: points, values and noise; weights are ignored, because conditioning on values
             needs none.
-        seed: of the subsets on which hyperparameters are found.
-        progress: called after every step.
-        start: that of an earlier fit, whose hyperparameters to begin with, if they fit.
+        context: seed of the subsets on which hyperparameters are found, progress, and that of an
+            earlier fit to begin with, if it fits.
     """
     frame, criterion, fixed = problem.frame, problem.criterion, problem.fixed
     points, basis = frame.at(problem.points)
@@ -121,6 +118,7 @@ def fit_gaussian_process(
     if noise is not None:
         groups = [np.array([j]) for j in groups[0]]
     parts: list[_Part] = []
+    seed, progress, start = context.seed, context.progress, context.start
     known = start if isinstance(start, GaussianProcessStart) else GaussianProcessStart(())
     for own, first in zip(groups, known.first(len(groups), frame.dim), strict=True):
         process = GaussianProcessData(

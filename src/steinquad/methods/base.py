@@ -7,7 +7,6 @@ from typing import Self
 
 import numpy as np
 
-from steinquad._types import Progress, no_progress
 from steinquad.checking.error_bar import check_of, disagreement, widened
 from steinquad.checking.folds import folds_of, others
 from steinquad.checking.held_out import HeldOut
@@ -16,10 +15,12 @@ from steinquad.dataset import Dataset
 from steinquad.designs import IID, Design
 from steinquad.errors import InputError
 from steinquad.estimate import Estimate
-from steinquad.fit import Fit, WarmStart
+from steinquad.fit import Context, Fit
 from steinquad.measures.base import Measure
 
 __all__ = ["Method", "check_choices"]
+
+NOTHING_GIVEN = Context()
 
 
 class Method(ABC):
@@ -76,72 +77,49 @@ class Method(ABC):
         return None
 
     @abstractmethod
-    def fit(
-        self,
-        data: Dataset,
-        measure: Measure | None,
-        *,
-        seed: int,
-        progress: Progress,
-        start: WarmStart | None,
-    ) -> Fit:
+    def fit(self, data: Dataset, measure: Measure | None, context: Context) -> Fit:
         """A model of every output of `data` with its integral.
 
         Args:
             data: checked, with scores and support filled in from the measure where it has them;
                 at least one output varies, and there is no obstacle.
             measure: what the points were drawn from, when known.
-            seed: of everything random in the method.
-            progress: to be called with (step, total, loss) after every training step.
-            start: `warm_start` of an earlier fit by the same method; may be ignored.
+            context: seed, progress and a start.
         """
 
-    def checked_fit(
-        self,
-        data: Dataset,
-        measure: Measure | None,
-        *,
-        seed: int,
-        progress: Progress,
-        start: WarmStart | None = None,
-    ) -> Fit:
+    def checked_fit(self, data: Dataset, measure: Measure | None, context: Context) -> Fit:
         """`fit`, or the exact answer for an f that does not vary, or the obstacle as an error."""
         if data.constant.all():
             return Fit.of_constant(data)
         reason = self.obstacle(data, measure)
         if reason:
             raise InputError(reason)
-        return self.fit(data, measure, seed=seed, progress=progress, start=start)
+        return self.fit(data, measure, context)
 
     def estimate(
         self,
         data: Dataset,
-        measure: Measure | None,
+        measure: Measure | None = None,
+        context: Context = NOTHING_GIVEN,
         *,
         folds: int = 0,
         widen: bool = False,
-        seed: int = 0,
-        progress: Progress = no_progress,
-        start: WarmStart | None = None,
     ) -> Estimate:
         """The answer: fit, hold out, set the error bar, ask whether it is plausible.
 
         Args:
             data: as for `fit`, but any.
             measure: what the points were drawn from, when known.
+            context: seed, progress and a start.
             folds: of a cross-fitted check, where the fit does not hold out by itself; 0 for none.
             widen: let that check widen the std.
-            seed: of everything random.
-            progress: called after every training step.
-            start: what to begin from.
         """
-        fit = self.checked_fit(data, measure, seed=seed, progress=progress, start=start)
+        fit = self.checked_fit(data, measure, context)
         status = well_informed(beside_average(fit.status, fit.mean, data), data)
         checkable = fit.check is None and not (self.averages or self.holds_out or status.final)
         if folds and checkable:
-            split = folds_of(data, folds, seed)
-            held_out = self.hold_out(split, data, measure, fit, seed=seed, progress=progress)
-            check = check_of(held_out, fit.mean)
+            split = folds_of(data, folds, context.seed)
+            check = check_of(self.hold_out(split, data, measure, fit, context), fit.mean)
             fit = widened(fit, check) if widen else fit
             fit, status = replace(fit, check=check), disagreement(status, check)
         return Estimate.of(replace(fit, status=status), data, measure, method=self.name)
@@ -157,18 +135,12 @@ class Method(ABC):
         data: Dataset,
         measure: Measure | None,
         full: Fit,
-        *,
-        seed: int,
-        progress: Progress,
+        context: Context,
     ) -> Fit:
         """A fit to all but some rows; it starts from the full fit where it may."""
-        return self.light.checked_fit(
-            data.take(others(data.n, rows)),
-            measure,
-            seed=seed,
-            progress=progress,
-            start=full.warm_start if self.warm_folds else None,
-        )
+        start = full.warm_start if self.warm_folds else None
+        rest = data.take(others(data.n, rows))
+        return self.light.checked_fit(rest, measure, context.starting(start))
 
     def hold_out(
         self,
@@ -176,9 +148,7 @@ class Method(ABC):
         data: Dataset,
         measure: Measure | None,
         full: Fit,
-        *,
-        seed: int,
-        progress: Progress,
+        context: Context,
     ) -> HeldOut:
         """Residuals of every fold under a fit to all other rows.
 
@@ -187,18 +157,14 @@ class Method(ABC):
             data: all of the data.
             measure: what they were drawn from, when known.
             full: the fit to all of the data, from which the others start if they may.
-            seed: of the fits.
-            progress: called during the fits.
+            context: seed and progress of the fits.
         """
         if not data.sampled:
             raise InputError(
                 "data has points that are not a sample of the measure; cross-fitting averages "
                 "over the points, so leave folds out."
             )
-        fits = [
-            self.refit_without(rows, data, measure, full, seed=seed, progress=progress)
-            for rows in split
-        ]
+        fits = [self.refit_without(rows, data, measure, full, context) for rows in split]
         return HeldOut.of(fits, split, data)
 
 

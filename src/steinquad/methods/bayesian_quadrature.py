@@ -10,10 +10,10 @@ import jax.numpy as jnp
 import numpy as np
 import scipy.integrate
 
-from steinquad._types import Array, Progress, as_finite
+from steinquad._types import Array, as_finite
 from steinquad.dataset import Dataset
 from steinquad.errors import InputError
-from steinquad.fit import Fit, WarmStart
+from steinquad.fit import Context, Fit
 from steinquad.fitting.gaussian_process import Fixed, Problem, fit_gaussian_process
 from steinquad.kernels import Kernel, Matern, embed
 from steinquad.measures.base import Measure
@@ -132,15 +132,7 @@ class BayesianQuadrature(Method):
             return f"x does not vary in coordinate {name}; leave that coordinate out."
         return memory_obstacle(int(kept.sum()), self.memory_limit)
 
-    def fit(
-        self,
-        data: Dataset,
-        measure: Measure | None,
-        *,
-        seed: int,
-        progress: Progress,
-        start: WarmStart | None,
-    ) -> Fit:
+    def fit(self, data: Dataset, measure: Measure | None, context: Context) -> Fit:
         """Find the hyperparameters, condition, integrate; see `Method.fit`."""
         assert measure is not None
         factors = measure.factors()
@@ -161,7 +153,7 @@ class BayesianQuadrature(Method):
             None if self.amplitude == "fit" else float(self.amplitude),
         )
         problem = Problem(Points.of(data, measure), frame, self.criterion, fixed)
-        return fit_gaussian_process(problem, data, seed=seed, progress=progress, start=start)
+        return fit_gaussian_process(problem, data, context)
 
     @property
     def _degree(self) -> int:

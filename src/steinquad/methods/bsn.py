@@ -6,13 +6,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from steinquad._types import Array, Progress
+from steinquad._types import Array
 from steinquad.checking.error_bar import check_of, disagreement, distance, widened
 from steinquad.checking.folds import folds_of, others
 from steinquad.checking.held_out import HeldOut
 from steinquad.dataset import Dataset
 from steinquad.errors import InputError
-from steinquad.fit import Fit, Status, WarmStart
+from steinquad.fit import Context, Fit, Status
 from steinquad.fitting.ensemble import Ensemble, Split, Trainer, splits, train_ensemble
 from steinquad.fitting.member import Member
 from steinquad.fitting.pieces import Partition, between_points, fit_by_pieces
@@ -164,20 +164,12 @@ class BSN(Method):
         """Why it cannot be used on such data, or None."""
         return score_obstacle(data, measure)
 
-    def fit(
-        self,
-        data: Dataset,
-        measure: Measure | None,
-        *,
-        seed: int,
-        progress: Progress,
-        start: WarmStart | None,
-    ) -> Fit:
+    def fit(self, data: Dataset, measure: Measure | None, context: Context) -> Fit:
         """Choose a kind of network, train one for each fold, combine; see `Method.fit`."""
-        trainer = self._trainer(data, measure, seed, progress)
+        trainer = self._trainer(data, measure, context)
         partition = self._partition(data, measure)
-        if isinstance(start, Shape):
-            shape, training = start, None
+        if isinstance(context.start, Shape):
+            shape, training = context.start, None
         else:
             shape, training = choose_shape(trainer, self._fixed)
             if is_rough(trainer) and not self._fixed:
@@ -192,9 +184,7 @@ class BSN(Method):
         ensemble = train_ensemble(trainer, shape, training, data, most=self.members)
         return _fit_of(ensemble, trainer, data, measure, partition)
 
-    def _trainer(
-        self, data: Dataset, measure: Measure | None, seed: int, progress: Progress
-    ) -> Trainer:
+    def _trainer(self, data: Dataset, measure: Measure | None, context: Context) -> Trainer:
         """The data in standard coordinates and in folds."""
         frame = StandardFrame.fit(
             data,
@@ -208,12 +198,13 @@ class BSN(Method):
                 "directions='separate' needs coordinates that are not mixed; "
                 "pass standardize='diagonal', or other directions."
             )
+        seed = context.seed
         folds = self.limits.folds(data.n, data.dim) if self.folds == "auto" else self.folds
         if folds == 1 or data.n < FEWEST_FOLDED:
             seen = [Split.everything(data.n)]
         else:
             seen = splits(folds_of(data, min(folds, data.n // 3), seed), data.n, seed)
-        trajectory = Trajectory(progress, frame.outputs)
+        trajectory = Trajectory(context.progress, frame.outputs)
         return Trainer(frame, seen, self.flat, seed, self.limits, trajectory)
 
     def _partition(self, data: Dataset, measure: Measure | None) -> Partition | None:
@@ -227,11 +218,12 @@ class BSN(Method):
     ) -> Fit | None:
         """The fit box by box; None where that leaves much more of f, or cannot be had."""
         trajectory, outputs = trainer.trajectory, trainer.frame.outputs
+        context = Context(trainer.seed, trajectory.step)
         all_members = replace(self, pieces="one")
         one_member = replace(all_members, members=1)
 
         def fit(method: BSN, rows: np.ndarray) -> Fit:
-            return method._by_pieces(data.take(rows), measure, trainer.seed, trajectory.step)
+            return method._by_pieces(data.take(rows), measure, context)
 
         first, everything = trainer.splits[0], np.arange(data.n)
         try:
@@ -252,16 +244,14 @@ class BSN(Method):
         stats = {**full.stats, "steps": trajectory.steps}
         return replace(full, history=trajectory.history(), stats=stats)
 
-    def _by_pieces(
-        self, data: Dataset, measure: Measure | None, seed: int, progress: Progress
-    ) -> Fit:
+    def _by_pieces(self, data: Dataset, measure: Measure | None, context: Context) -> Fit:
         """Networks for every box between the jumps of these data, or for all if there are none."""
         partition = Partition.of(data, measure)
         if partition is None:
-            return self.checked_fit(data, measure, seed=seed, progress=progress)
+            return self.checked_fit(data, measure, context)
 
         def fit_box(b: int, part: Dataset) -> Fit:
-            return self.checked_fit(part, None, seed=seed + b, progress=progress)
+            return self.checked_fit(part, None, replace(context, seed=context.seed + b))
 
         return fit_by_pieces(partition, data, fit_box)
 

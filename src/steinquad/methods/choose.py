@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from steinquad._types import Progress
 from steinquad.checking.error_bar import check_of, disagreement, widened
 from steinquad.checking.folds import evenly_spaced, folds_of
 from steinquad.checking.held_out import HeldOut
@@ -14,7 +13,7 @@ from steinquad.checking.plausibility import beside_average
 from steinquad.dataset import Dataset
 from steinquad.designs.base import as_count
 from steinquad.errors import InputError
-from steinquad.fit import Fit, Status, WarmStart
+from steinquad.fit import Context, Fit, Status, WarmStart
 from steinquad.measures.base import Measure
 from steinquad.methods.base import Method
 from steinquad.methods.bayesian_quadrature import BayesianQuadrature
@@ -103,18 +102,11 @@ class Choose(Method):
         """The candidate that a fit was made with; itself for a constant f."""
         return next((method for method in self.methods if method.name == fit.chosen), self)
 
-    def fit(
-        self,
-        data: Dataset,
-        measure: Measure | None,
-        *,
-        seed: int,
-        progress: Progress,
-        start: WarmStart | None,
-    ) -> Fit:
+    def fit(self, data: Dataset, measure: Measure | None, context: Context) -> Fit:
         """Rank, refit the winner, cross-fit it; see `Method.fit`."""
+        start = context.start
         before = start if isinstance(start, ChooseStart) else ChooseStart()
-        trials = self._rank(data, measure, seed, progress, before.dropped)
+        trials = self._rank(data, measure, context, before.dropped)
         able = [trial for trial in trials if trial.fit is not None]
         if not able:
             reasons = "; ".join(f"{trial.method.name}: {trial.note}" for trial in trials)
@@ -124,8 +116,8 @@ class Choose(Method):
         assert best.fit is not None
         method = best.method
         warm = before.starts.get(method.name) or best.fit.warm_start
-        full = method.checked_fit(data, measure, seed=seed, progress=progress, start=warm)
-        fit = self._cross_fitted(full, best, data, measure, seed, progress)
+        full = method.checked_fit(data, measure, context.starting(warm))
+        fit = self._cross_fitted(full, best, data, measure, context)
         behind = {trial.method.name for trial in trials if trial.behind(best)}
         return replace(
             fit,
@@ -141,22 +133,18 @@ class Choose(Method):
         data: Dataset,
         measure: Measure | None,
         full: Fit,
-        *,
-        seed: int,
-        progress: Progress,
+        context: Context,
     ) -> Fit:
         """The winner's fit to all but some rows."""
         start, winner = full.warm_start, self.winner(full)
         own = start.starts.get(winner.name) if isinstance(start, ChooseStart) else None
-        its = replace(full, warm_start=own)
-        return winner.refit_without(rows, data, measure, its, seed=seed, progress=progress)
+        return winner.refit_without(rows, data, measure, replace(full, warm_start=own), context)
 
     def _rank(
         self,
         data: Dataset,
         measure: Measure | None,
-        seed: int,
-        progress: Progress,
+        context: Context,
         dropped: frozenset[str],
     ) -> list["_Trial"]:
         """One trial for each candidate."""
@@ -173,7 +161,7 @@ class Choose(Method):
             if note is not None:
                 trials.append(_Trial(method, note=note))
             else:
-                trials.append(_trial(method, data, measure, seed, progress))
+                trials.append(_trial(method, data, measure, context))
         return trials
 
     def _cross_fitted(
@@ -182,8 +170,7 @@ class Choose(Method):
         best: "_Trial",
         data: Dataset,
         measure: Measure | None,
-        seed: int,
-        progress: Progress,
+        context: Context,
     ) -> Fit:
         """The full fit with its check and the wider std of the two."""
         few = data.n < FEWEST_RANKED or not data.sampled
@@ -191,13 +178,12 @@ class Choose(Method):
             return full
         method = best.method
         two = method.expensive and data.n > LARGE_FOR_EXPENSIVE
-        split = folds_of(data, 2 if two else min(self.folds, data.n // 2), seed)
+        split = folds_of(data, 2 if two else min(self.folds, data.n // 2), context.seed)
         # Two folds are the halves of the ranking, so the trial has fitted one of them.
         reused = best.fit if len(split) == 2 and best.whole else None
         fits = [reused] if reused is not None else []
         fits += [
-            method.refit_without(rows, data, measure, full, seed=seed, progress=progress)
-            for rows in split[len(fits) :]
+            method.refit_without(rows, data, measure, full, context) for rows in split[len(fits) :]
         ]
         check = check_of(HeldOut.of(fits, split, data), full.mean)
         return replace(widened(full, check), check=check, status=disagreement(full.status, check))
@@ -243,18 +229,16 @@ class _Trial:
         }
 
 
-def _trial(
-    method: Method, data: Dataset, measure: Measure | None, seed: int, progress: Progress
-) -> _Trial:
+def _trial(method: Method, data: Dataset, measure: Measure | None, context: Context) -> _Trial:
     """Fit to one half, or to evenly spaced points of it, and validate on the other."""
     if data.n < FEWEST_RANKED:  # nothing to hold out: the first that applies
-        fit = method.light.checked_fit(data, measure, seed=seed, progress=progress)
+        fit = method.light.checked_fit(data, measure, context.starting(None))
         return _Trial(method, fit, 1.0, note="too few points to rank")
-    test, train = folds_of(data, 2, seed)
+    test, train = folds_of(data, 2, context.seed)
     rows, held = evenly_spaced(train, MOST_RANKED), evenly_spaced(test, MOST_RANKED)
     half = data.take(rows)
     try:
-        fit = method.light.checked_fit(half, measure, seed=seed, progress=progress)
+        fit = method.light.checked_fit(half, measure, context.starting(None))
     except (InputError, np.linalg.LinAlgError) as error:  # fewer points than it needs
         return _Trial(method, note=str(error))
     if fit.model is None:

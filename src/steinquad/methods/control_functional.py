@@ -7,11 +7,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from steinquad._types import Array, Progress
+from steinquad._types import Array
 from steinquad.checking.stein_identities import flux_violation
 from steinquad.dataset import Dataset
 from steinquad.errors import InputError
-from steinquad.fit import Fit, WarmStart
+from steinquad.fit import Context, Fit
 from steinquad.fitting.gaussian_process import Problem, fit_gaussian_process
 from steinquad.fitting.standard_frame import score_obstacle
 from steinquad.kernels.stein_kernel import RadialKernel, RadialMatern52, SteinPoints, stein_gram
@@ -87,15 +87,7 @@ class ControlFunctional(Method):
             return reason
         return memory_obstacle(int(kept.sum()), self.memory_limit)
 
-    def fit(
-        self,
-        data: Dataset,
-        measure: Measure | None,
-        *,
-        seed: int,
-        progress: Progress,
-        start: WarmStart | None,
-    ) -> Fit:
+    def fit(self, data: Dataset, measure: Measure | None, context: Context) -> Fit:
         """Find the hyperparameters, solve, test the scores; see `Method.fit`."""
         points, support = Points.of(data, measure), data.support or Support.real(data.dim)
         boundary = Boundary().fit(points, support)
@@ -109,7 +101,7 @@ class ControlFunctional(Method):
             drift = value * points.score + slope
             violation = flux_violation(data.x, drift, value, data.effective_weights, data.names)
         problem = Problem(points, frame, self.criterion, suspicion=violation)
-        return fit_gaussian_process(problem, data, seed=seed, progress=progress, start=start)
+        return fit_gaussian_process(problem, data, context)
 
 
 @dataclass(frozen=True)

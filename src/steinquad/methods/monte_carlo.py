@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steinquad._types import Array, Progress
+from steinquad._types import Array
 from steinquad.checking.standard_error import autocorrelated, standard_error, weighted_mean
 from steinquad.dataset import Dataset
-from steinquad.fit import Constant, Fit, Status, WarmStart
+from steinquad.fit import Constant, Context, Fit, Status
 from steinquad.measures.base import Measure
 from steinquad.methods.base import Method
 
@@ -40,17 +40,9 @@ class MonteCarlo(Method):
         del measure
         return not_a_sample(data)
 
-    def fit(
-        self,
-        data: Dataset,
-        measure: Measure | None,
-        *,
-        seed: int,
-        progress: Progress,
-        start: WarmStart | None,
-    ) -> Fit:
+    def fit(self, data: Dataset, measure: Measure | None, context: Context) -> Fit:
         """Average the values; see `Method.fit`."""
-        del measure, seed, progress, start
+        del measure, context
         weights = data.effective_weights
         std, dof = standard_error(data.fx, weights, data.groups)
         w, mean = weights / weights.sum(), weighted_mean(data.fx, weights)

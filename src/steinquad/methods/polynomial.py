@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from steinquad._types import Progress
 from steinquad.dataset import Dataset
-from steinquad.fit import Fit, WarmStart
+from steinquad.fit import Context, Fit
 from steinquad.measures.base import Measure
 from steinquad.methods.base import Method, check_choices
 from steinquad.methods.regression import Regression
@@ -49,18 +48,9 @@ class Polynomial(Method):
         """Why it cannot be used on such data, or None."""
         return self._regression(data, measure).obstacle(data, measure)
 
-    def fit(
-        self,
-        data: Dataset,
-        measure: Measure | None,
-        *,
-        seed: int,
-        progress: Progress,
-        start: WarmStart | None,
-    ) -> Fit:
+    def fit(self, data: Dataset, measure: Measure | None, context: Context) -> Fit:
         """Fit; see `Method.fit`."""
-        regression = self._regression(data, measure)
-        return regression.fit(data, measure, seed=seed, progress=progress, start=start)
+        return self._regression(data, measure).fit(data, measure, context)
 
     def _regression(self, data: Dataset, measure: Measure | None) -> Regression:
         choices: dict[str, Features] = {"cdf": CdfLegendre(), "score": ScorePolynomials()}

@@ -4,12 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steinquad._types import Progress
 from steinquad.checking.standard_error import group_sums, weighted_mean
 from steinquad.dataset import Dataset
 from steinquad.designs.base import as_count
 from steinquad.designs.sobol import Sobol
-from steinquad.fit import Constant, Fit, Status, WarmStart
+from steinquad.fit import Constant, Context, Fit, Status
 from steinquad.measures.base import Measure
 from steinquad.methods.base import Method
 from steinquad.methods.monte_carlo import not_a_sample
@@ -59,17 +58,9 @@ class QuasiMonteCarlo(Method):
             )
         return not_a_sample(data)
 
-    def fit(
-        self,
-        data: Dataset,
-        measure: Measure | None,
-        *,
-        seed: int,
-        progress: Progress,
-        start: WarmStart | None,
-    ) -> Fit:
+    def fit(self, data: Dataset, measure: Measure | None, context: Context) -> Fit:
         """Average the replicates; see `Method.fit`."""
-        del measure, seed, progress, start
+        del measure, context
         assert data.groups is not None
         weights = data.effective_weights
         sums = group_sums(data.fx, weights, data.groups)

@@ -13,7 +13,7 @@ from steinquad.checking.standard_error import ROUNDING, far_from_average, standa
 from steinquad.checking.stein_identities import mean_zero_violation
 from steinquad.dataset import Dataset
 from steinquad.errors import InputError
-from steinquad.fit import Fit, Status, WarmStart
+from steinquad.fit import Context, Fit, Status
 from steinquad.fitting.outputs import Outputs, correlated
 from steinquad.measures.base import Measure
 from steinquad.methods.base import Method
@@ -68,17 +68,8 @@ class Regression(Method):
             reason = f"x has {used} points of positive weight; {self.name} needs at least 4."
         return reason
 
-    def fit(
-        self,
-        data: Dataset,
-        measure: Measure | None,
-        *,
-        seed: int,
-        progress: Progress,
-        start: WarmStart | None,
-    ) -> Fit:
+    def fit(self, data: Dataset, measure: Measure | None, context: Context) -> Fit:
         """Fit every order, keep the best; see `Method.fit`."""
-        del seed, start
         features = self.features.fit(data, measure)
         outputs = Outputs.fit(data)
         importance = data.effective_weights
@@ -86,12 +77,12 @@ class Regression(Method):
         phi = features(data.x, data.score, orders[-1])
         degrees = {order: features.degrees(order) for order in orders}
         factored = factor(phi, outputs.values, importance)
-        candidates = _candidates(factored, degrees, data, progress)
+        candidates = _candidates(factored, degrees, data, context.progress)
         for _ in range(0 if outputs.noise is None else NOISE_ROUNDS):
             best = min(candidates, key=lambda each: each.spread)
             misfit = outputs.misfit(best.fit.left_out, importance)
             factored = factor(phi, outputs.values, importance * outputs.noise_weights(misfit))
-            candidates = _candidates(factored, degrees, data, progress)
+            candidates = _candidates(factored, degrees, data, context.progress)
         best = min(candidates, key=lambda each: each.spread)
         fit = best.fit
         order, size = best.order, len(degrees[best.order])

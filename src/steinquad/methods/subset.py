@@ -9,14 +9,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from steinquad._types import Progress
 from steinquad.checking.folds import evenly_spaced
 from steinquad.checking.held_out import HeldOut
 from steinquad.checking.standard_error import MANY_GROUPS
 from steinquad.dataset import Dataset
 from steinquad.designs.base import as_count
 from steinquad.errors import InputError
-from steinquad.fit import Fit, Status, WarmStart
+from steinquad.fit import Context, Fit, Status
 from steinquad.fitting.outputs import correlated
 from steinquad.measures.base import Measure
 from steinquad.methods.base import Method
@@ -81,22 +80,13 @@ class Subset(Method):
             )
         return self.method.obstacle(data.take(fitted), measure)
 
-    def fit(
-        self,
-        data: Dataset,
-        measure: Measure | None,
-        *,
-        seed: int,
-        progress: Progress,
-        start: WarmStart | None,
-    ) -> Fit:
+    def fit(self, data: Dataset, measure: Measure | None, context: Context) -> Fit:
         """Fit the method, then average what it leaves; see `Method.fit`.
 
         It never starts from an earlier fit, which may have seen the points that are averaged.
         """
-        del start
         rows, others = self._split(data)
-        fit = self.method.checked_fit(data.take(rows), measure, seed=seed, progress=progress)
+        fit = self.method.checked_fit(data.take(rows), measure, context.starting(None))
         if fit.status.code == "not_finite":
             return fit
         held_out = HeldOut.of([fit], [others], data)

@@ -20,6 +20,7 @@ from steinquad._types import Progress
 from steinquad.checking.error_bar import check_of, widened
 from steinquad.dataset import Dataset
 from steinquad.estimate import Estimate
+from steinquad.fit import Context
 from steinquad.methods.choose import Choose
 from steinquad.studies.settings import Settings
 
@@ -49,9 +50,8 @@ def corrected(
     if method.winner(fit).averages or estimate.status.final:
         return estimate
     data = data.completed(measure.score(data.x), measure.support, measure.names)
-    held_out = method.hold_out(
-        split, data, measure, fit, seed=int(settings.seed), progress=progress
-    )
+    context = Context(int(settings.seed), progress)
+    held_out = method.hold_out(split, data, measure, fit, context)
     check = check_of(held_out, fit.mean)
     corrected = replace(
         widened(fit, check),

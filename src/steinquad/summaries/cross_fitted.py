@@ -15,6 +15,7 @@ from steinquad.checking.standard_error import MANY_GROUPS, autocorrelated
 from steinquad.dataset import Dataset
 from steinquad.errors import InputError
 from steinquad.estimate import Estimate
+from steinquad.fit import Context
 from steinquad.measures import Measure, as_measure
 from steinquad.methods.base import Method
 from steinquad.methods.choose import Choose
@@ -155,7 +156,7 @@ def _surrogates(
     for rows in split:
         rest = full.take(others(data.n, rows))
         try:
-            fit = method.light.checked_fit(rest, measure, seed=seed, progress=progress)
+            fit = method.light.checked_fit(rest, measure, Context(seed, progress))
         except (InputError, np.linalg.LinAlgError):  # too few points for this method
             return None
         if fit.model is None or fit.status.code == "constant":
