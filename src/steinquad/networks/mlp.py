@@ -37,7 +37,10 @@ class Layers:
 def hidden(
     weights: Sequence[jax.Array], biases: Sequence[jax.Array], activation: str, z: jax.Array
 ) -> tuple[list[jax.Array], list[jax.Array]]:
-    """Activations and their derivatives in every layer, at one point `(d,)`."""
+    """Activations and their derivatives in every layer, at one point `(d,)`.
+
+    What a field and its divergence are made of.
+    """
     act = ACTIVATIONS[activation]
     values, slopes = [], []
     for w, b in zip(weights, biases, strict=True):
@@ -63,7 +66,10 @@ class MLP(eqx.Module):
         return len(self.weights) - 1
 
     def hidden(self, z: jax.Array) -> tuple[list[jax.Array], list[jax.Array]]:
-        """Activations and their derivatives in every layer, at one point `(d,)`."""
+        """Activations and their derivatives in every activation layer, at one point `(d,)`.
+
+        Two lists of `depth` arrays.
+        """
         return hidden(self.weights[:-1], self.biases[:-1], self.activation, z)
 
     def __call__(self, z: jax.Array) -> jax.Array:
@@ -72,7 +78,14 @@ class MLP(eqx.Module):
         return self.weights[-1] @ values[-1] + self.biases[-1]
 
     def image(self, inputs: SteinInputs, frame: NetworkFrame) -> jax.Array:
-        """S_m[u] at one point, (k,)."""
+        """S_m[u] at one point, (k,).
+
+        Drift times field plus divergence, exact, without automatic differentiation.
+
+        Args:
+            inputs: the point with its drift and multipliers.
+            frame: what all points share.
+        """
         values, slopes = self.hidden(inputs.z)
         u = self.weights[-1] @ values[-1] + self.biases[-1]
         return u @ inputs.drift + divergence(self.weights, slopes, inputs, frame)

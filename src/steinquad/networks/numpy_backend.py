@@ -30,7 +30,11 @@ PANEL = 128  # points at a time: their arrays stay in a core's cache
 
 
 def suits(network: SteinNetwork) -> bool:
-    """Whether the formulas above are those of this network."""
+    """Whether the formulas above are those of this network.
+
+    An MLP of two activation layers with an activation that is known here. Others take the compiled
+    road.
+    """
     field = network.field
     return isinstance(field, MLP) and field.depth == 2 and field.activation in NUMPY_ACTIVATIONS
 

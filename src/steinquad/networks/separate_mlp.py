@@ -15,7 +15,10 @@ FEWEST_FIRST = 40  # units in the first layer
 
 
 def first_width(dim: int) -> int:
-    """Units of the first layer: at least two for every coordinate."""
+    """Units of the first layer for so many dimensions.
+
+    At least two for every coordinate, so that each can be bent both ways.
+    """
     return max(2 * dim, FEWEST_FIRST)
 
 
@@ -42,7 +45,10 @@ class SeparateMLP(eqx.Module):
         return np.resize(np.arange(self.weights[2].shape[1]), self.weights[0].shape[0])
 
     def image(self, inputs: SteinInputs, frame: NetworkFrame) -> jax.Array:
-        """S_m[u] at one point, (k,); the frame must be diagonal."""
+        """S_m[u] at one point, (k,), by the formula above.
+
+        The frame must be diagonal, as mixed coordinates are not seen one by one.
+        """
         act = ACTIVATIONS[self.activation]
         (w1, w2, w3), (b1, b2, b3) = self.weights, self.biases
         pick = np.equal.outer(self.seen, np.arange(w3.shape[1])).astype(w1.dtype)  # (h1, d)

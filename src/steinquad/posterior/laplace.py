@@ -64,12 +64,21 @@ class _Fitted:
 
 
 def prior_precision(theta0: np.ndarray, alpha: float, flat: bool) -> Array:
-    """Diagonal of the prior precision: alpha, and 0 on theta0 if its prior is flat."""
+    """Diagonal of the prior precision, (p,): alpha, and 0 on theta0 if its prior is flat.
+
+    Args:
+        theta0: which parameters are integrals, a mask (p,).
+        alpha: precision of the weights.
+        flat: whether the prior of the integrals is.
+    """
     return np.where(theta0 & flat, 0.0, alpha)
 
 
 def output_noise(at: Model, vector: Array) -> tuple[Array, float]:
-    """Root mean square residual of each output relative to their mean, and |r / noise|^2."""
+    """Root mean square residual of each output relative to their mean, (k,), and |r / noise|^2.
+
+    Outputs of different noise share one precision that way.
+    """
     sums = at.squares(vector)
     if len(sums) == 1 or sums.min() == 0.0:
         return np.ones(len(sums)), float(sums.sum())

@@ -63,11 +63,18 @@ class Adam(Optimizer):
         check_positive(learning_rate=self.learning_rate)
 
     def start(self, network: SteinNetwork, data: TrainingSet, flat: bool) -> "_Run":
-        """A training from these weights, no step taken yet."""
+        """A training from these weights.
+
+        The gradient there is known, no step taken yet; arguments as those of `fit`.
+        """
         return _Run(self, network, data, Penalty(self.penalty, theta0=not flat))
 
     def batches(self, data: TrainingSet) -> Iterator[tuple[TrainingSet, bool]]:
-        """What each step sees, and whether a pass has just ended."""
+        """What each step sees, without end, and whether it begins a pass over the points.
+
+        Args:
+            data: all points; those of weight zero are in no batch.
+        """
         if self.batch is None:
             while True:
                 yield data, True

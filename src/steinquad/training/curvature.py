@@ -49,15 +49,28 @@ class Curvature(Protocol):
         ...
 
     def solver(self, beta: float, diagonal: Array) -> Solve | None:
-        """v -> (beta G + diag)^-1 v; None where that is not positive definite in float64."""
+        """v -> (beta G + diag)^-1 v, to be called as often as needed.
+
+        None where that is not positive definite in float64 and more damping has to be tried.
+
+        Args:
+            beta: precision of the noise.
+            diagonal: prior precision and damping of each weight, (p,).
+        """
         ...
 
     def quadratic(self, delta: Array) -> float:
-        """delta^T G delta."""
+        """delta^T G delta, the curvature along a step: what a quadratic model promises of it."""
         ...
 
     def effective(self, alpha: float, beta: float, penalized: Array) -> float | None:
-        """gamma, the number of weights that the data decide; None where not to be had here."""
+        """gamma, the number of weights that the data decide; None where not to be had here.
+
+        Args:
+            alpha: precision of the prior.
+            beta: precision of the noise.
+            penalized: 1 for the weights that have that prior, 0 for a flat one, (p,).
+        """
         ...
 
 
@@ -72,7 +85,7 @@ class Dense:
     every: ClassVar[int] = 2
 
     def solver(self, beta: float, diagonal: Array) -> Solve | None:
-        """By Cholesky."""
+        """By Cholesky, factored once for all right-hand sides; None where that fails."""
         factor = _cholesky(_shifted(self.matrix, beta, diagonal))
         if factor is None:
             return None
@@ -84,7 +97,7 @@ class Dense:
         return float(delta @ (self.matrix @ delta))
 
     def effective(self, alpha: float, beta: float, penalized: Array) -> float | None:
-        """gamma by the trace of the inverse."""
+        """gamma by the trace of the inverse, with a jitter at the rounding errors of G."""
         jitter = ROUNDING * float(np.trace(self.matrix))
         factor = _cholesky(_shifted(self.matrix, beta, alpha * penalized + beta * jitter))
         if factor is None:
@@ -123,12 +136,22 @@ class MatrixFree:
 
     @classmethod
     def at(cls, model: Model, vector: Array, noise: Array, **options: Any) -> "MatrixFree":
-        """The curvature of a network on its data at these weights."""
+        """The curvature of a network on its data at these weights.
+
+        Args:
+            model: the network on its data, whichever road it takes otherwise.
+            vector: the weights, (p,).
+            noise: relative, of each output, (k,).
+            options: `cg_tolerance`, `trace_probes`.
+        """
         compiled = CompiledModel(model.like, model.data)
         return cls(compiled, vector, *compiled.gradient(vector, noise), noise, **options)
 
     def solver(self, beta: float, diagonal: Array) -> Solve:
-        """By conjugate gradients, truncated: an inexact step still goes downhill."""
+        """By conjugate gradients, truncated: an inexact step still goes downhill.
+
+        Every call costs up to 150 products with G.
+        """
         like, data = self.model.like, self.model.data
         arrays = (jnp.asarray(self.vector), like, data, jnp.asarray(self.noise))
         system = _System(*arrays, beta, diagonal, self.cg_tolerance)
@@ -139,7 +162,10 @@ class MatrixFree:
         return float(delta @ self.model.product(self.vector, self.noise, delta))
 
     def effective(self, alpha: float, beta: float, penalized: Array) -> float | None:
-        """gamma by quadrature of the spectrum."""
+        """gamma by quadrature of the spectrum.
+
+        A stochastic estimate, good to some percent for thousands of weights.
+        """
         kept = penalized > 0
 
         def among(v: Array) -> Array:

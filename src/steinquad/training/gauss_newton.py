@@ -67,7 +67,11 @@ class GaussNewton(Optimizer):
         check_counts(dense_limit=self.dense_limit)
 
     def start(self, network: SteinNetwork, data: TrainingSet, flat: bool) -> "_Run":
-        """A training from these weights, no step taken yet."""
+        """A training from these weights.
+
+        Gradient and curvature there are known, no step taken yet; arguments as those of `fit`.
+        Beyond `dense_limit` weights the curvature is known by its products only.
+        """
         dense = len(flatten(network)) <= self.dense_limit
         at = model(network, data) if dense else CompiledModel(network, data)
         return _Run(at, flat, dense=dense, max_acceleration=self.max_acceleration)

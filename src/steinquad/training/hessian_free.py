@@ -62,7 +62,10 @@ class HessianFree(Optimizer):
         check_positive(damping=self.damping)
 
     def start(self, network: SteinNetwork, data: TrainingSet, flat: bool) -> "_Run":
-        """A training from these weights, no step taken yet."""
+        """A training from these weights.
+
+        The loss there is known, no step taken yet; arguments as those of `fit`.
+        """
         return _Run(network, data, Penalty(self.penalty, theta0=not flat), self.damping)
 
 

@@ -24,7 +24,7 @@ Product = Callable[[Array], Array]
 
 @dataclass(frozen=True)
 class Bounds:
-    """A value between `lower` and `upper`."""
+    """A value known to lie between `lower` and `upper`, after so many `steps` of Lanczos."""
 
     lower: float
     upper: float
@@ -32,20 +32,30 @@ class Bounds:
 
     @property
     def gap(self) -> float:
-        """Width relative to the upper bound."""
+        """Width relative to the upper bound: 0 where the value is exact."""
         return (self.upper - self.lower) / self.upper if self.upper > 0 else 0.0
 
 
 @dataclass(frozen=True)
 class Nystroem:
-    """`G_hat = U diag(values) U^T <= G` of low rank."""
+    """`G_hat = U diag(values) U^T <= G` of low rank.
+
+    A preconditioner that never exceeds what it stands for, so that bounds hold.
+    """
 
     basis: Array  # U, (p, rank), orthonormal columns
     values: Array  # (rank,)
 
     @classmethod
     def build(cls, product: Product, size: int, rank: int, seed: int) -> "Nystroem":
-        """Randomized Nystroem approximation from `rank` products with G."""
+        """Randomized Nystroem approximation from `rank` products with G.
+
+        Args:
+            product: v -> G v.
+            size: p, of G.
+            rank: of the approximation, and products that it costs.
+            seed: of the random directions.
+        """
         rng = np.random.default_rng(seed)
         test, _ = np.linalg.qr(rng.standard_normal((size, rank)))
         image = np.stack([product(column) for column in test.T], axis=1)
@@ -163,7 +173,15 @@ def quadratic_form(
 def lanczos_spectrum(
     product: Product, size: int, *, probes: int = 8, steps: int = 120, seed: int = 0
 ) -> Spectrum:
-    """Quadrature of the spectral density of G: nodes and how many eigenvalues each stands for."""
+    """Quadrature of the spectral density of G: nodes and how many eigenvalues each stands for.
+
+    Args:
+        product: v -> G v.
+        size: p, of G.
+        probes: random vectors to start from; their average is what is exact in expectation.
+        steps: products with G for each.
+        seed: of the probes.
+    """
     rng = np.random.default_rng(seed)
     values, counts = [], []
     for _ in range(probes):

@@ -45,7 +45,7 @@ class LBFGS(Optimizer):
         check_penalty(self.penalty)
 
     def start(self, network: SteinNetwork, data: TrainingSet, flat: bool) -> "_Run":
-        """A training from these weights, no step taken yet."""
+        """A training from these weights, nothing evaluated yet; arguments as those of `fit`."""
         return _Run(self, network, data, Penalty(self.penalty, theta0=not flat))
 
 

@@ -40,29 +40,57 @@ Sums: TypeAlias = tuple[jax.Array, jax.Array, jax.Array]  # G, J^T r and the squ
 
 
 class Model(Protocol):
-    """What training and the posterior ask of a network on its data."""
+    """What training and the posterior ask of a network on its data.
+
+    All vectors are flat, all arguments at one set of weights. Both roads answer with the same
+    numbers, up to rounding.
+    """
 
     like: SteinNetwork
     data: TrainingSet
 
     def squares(self, vector: Array) -> Array:
-        """|r|^2 of each output, not over the noise, (k,)."""
+        """|r|^2 of each output, not over the noise, (k,).
+
+        What the loss is made of, and what tells the noise of one output from that of another.
+        """
         ...
 
     def moments(self, vector: Array) -> tuple[Array, Array]:
-        """The squares, and the weighted sum of g - y, (k,) both."""
+        """The squares, and the weighted sum of g - y, (k,) both.
+
+        Error and bias at points held out.
+        """
         ...
 
     def gram(self, vector: Array, noise: Array, damping: float = 0.0) -> tuple[Any, Array, Array]:
-        """G = J^T J, J^T r, and the squares; G as exact as a step with this damping needs it."""
+        """G = J^T J (p, p), J^T r (p,), and the squares (k,).
+
+        Args:
+            vector: the weights, (p,).
+            noise: relative, of each output, by which the rows are divided, (k,).
+            damping: of the step that G is for, which decides how exact it has to be.
+        """
         ...
 
     def bend(self, vector: Array, noise: Array, along: Array) -> Array:
-        """J^T of the second derivative of r along a direction, (p,), at the weights of `gram`."""
+        """J^T of the second derivative of r along a direction, (p,).
+
+        The geodesic acceleration of a step. At the weights of the last call of `gram`, whose rows
+        may still be there.
+
+        Args:
+            vector: these weights, (p,).
+            noise: relative, of each output, (k,).
+            along: the direction, (p,).
+        """
         ...
 
     def jacobian(self, vector: Array) -> Array:
-        """Derivative of the weighted residuals by the weights, (n k, p)."""
+        """Derivative of the weighted residuals by the weights, (n k, p), all rows at once.
+
+        They take n k p numbers of memory.
+        """
         ...
 
 
@@ -227,13 +255,13 @@ class CompiledModel:
         return np.concatenate([np.asarray(rows) for rows in panels])
 
     def gradient(self, vector: Array, noise: Array) -> tuple[Array, Array]:
-        """J^T r and the squares, where G is not needed."""
+        """J^T r and the squares in one pass over the data, where G is not needed."""
         at, scale = jnp.asarray(vector), jnp.asarray(noise)
         gradient, squares = _gradient(at, self.like, self.data, scale)
         return np.asarray(gradient), np.asarray(squares)
 
     def product(self, vector: Array, noise: Array, direction: Array) -> Array:
-        """G times a direction."""
+        """G times a direction, (p,): two passes over the data and no matrix."""
         arrays = (jnp.asarray(a) for a in (noise, direction))
         return np.asarray(ggn_product(jnp.asarray(vector), self.like, self.data, *arrays))
 
@@ -246,7 +274,10 @@ def _rows(vector: Any, like: SteinNetwork, block: Block, frame: Any, noise: Any)
 def panel_jacobian(
     vector: jax.Array, like: SteinNetwork, blocks: Block, frame: Any, noise: jax.Array
 ) -> tuple[jax.Array, jax.Array]:
-    """Residuals over noise (points, k) and their derivative (points k, p), block by block."""
+    """Residuals over noise (points, k) and their derivative (points k, p), block by block.
+
+    Memory beyond the result is that of one block.
+    """
 
     def one(point: Block) -> tuple[jax.Array, jax.Array]:
         single = jax.tree.map(lambda a: a[None], point)

@@ -55,7 +55,10 @@ class Sizes(NamedTuple):
 
     @classmethod
     def default(cls) -> "Sizes":
-        """Those that are fastest on this machine."""
+        """Those that are fastest on this machine.
+
+        Small blocks for a processor's cache, large ones for an accelerator.
+        """
         return cls(256 if jax.default_backend() == "cpu" else 65536)
 
 
@@ -68,7 +71,11 @@ class Block(eqx.Module):
 
 
 class TrainingSet(eqx.Module):
-    """All points in equal blocks, with the frame they share."""
+    """All points in equal blocks, with the frame they share.
+
+    What programs loop over, so that one compiled shape serves any number of points. Made by
+    `build`.
+    """
 
     blocks: Block
     frame: NetworkFrame
@@ -114,13 +121,19 @@ class TrainingSet(eqx.Module):
         return cls(blocks, frame, n, per_panel)
 
     def merged(self) -> Block:
-        """All points, padding and all, as one block of NumPy arrays."""
+        """All points, padding and all, as one block of NumPy arrays (n, ...).
+
+        For what does not go block by block.
+        """
         return jax.tree.map(
             lambda a: np.asarray(a).reshape(a.shape[0] * a.shape[1], *a.shape[2:]), self.blocks
         )
 
     def panels(self) -> Iterator[Block]:
-        """As many blocks as a panel has, one panel after the other."""
+        """As many blocks as a panel has, one panel after the other.
+
+        For Jacobians, of which one panel is held at a time.
+        """
         for start in range(0, self.blocks.weights.shape[0], self.blocks_per_panel):
             rows = slice(start, start + self.blocks_per_panel)
             yield jax.tree.map(lambda a, rows=rows: a[rows], self.blocks)
@@ -131,19 +144,30 @@ def _ceil(a: int, b: int) -> int:
 
 
 class Penalty(NamedTuple):
-    """`lambda |theta|^2`, over the weights or over the weights and theta0."""
+    """`lambda |theta|^2`, over the weights or over the weights and theta0.
+
+    Attributes:
+        strength: lambda.
+        theta0: whether theta0 is penalized like a weight (the paper) or has a flat prior.
+    """
 
     strength: float
     theta0: bool
 
 
 def flatten(network: SteinNetwork) -> Array:
-    """All parameters as one vector."""
+    """All parameters of a network as one NumPy vector, (p,), in the order of its leaves.
+
+    theta0 comes first; `unflatten` is its inverse.
+    """
     return np.concatenate([np.ravel(leaf) for leaf in jax.tree.leaves(network)])
 
 
 def unflatten(vector: Any, like: SteinNetwork) -> SteinNetwork:
-    """The network with the shapes of `like` and the parameters `vector`."""
+    """The network with the shapes of `like` and the parameters `vector`.
+
+    Leaves are of NumPy or of JAX as the vector is.
+    """
     leaves, tree = jax.tree.flatten(like)
     ends = np.cumsum([leaf.size for leaf in leaves])
     split = np.split if isinstance(vector, np.ndarray) else jnp.split
@@ -153,14 +177,20 @@ def unflatten(vector: Any, like: SteinNetwork) -> SteinNetwork:
 
 
 def theta0_entries(like: SteinNetwork) -> np.ndarray:
-    """Where the flat vector holds theta0."""
+    """Where the flat vector holds theta0.
+
+    A mask (p,), for penalties that leave it out and answers that are about it alone.
+    """
     marked = jax.tree.map(lambda leaf: np.zeros(leaf.shape, bool), like)
     marked = eqx.tree_at(lambda network: network.theta0, marked, np.ones(like.theta0.shape, bool))
     return np.concatenate([leaf.ravel() for leaf in jax.tree.leaves(marked)])
 
 
 def residuals(network: SteinNetwork, block: Block, frame: NetworkFrame) -> jax.Array:
-    """`sqrt(w_i) (g(x_i) - y_i)`, (points, k)."""
+    """`sqrt(w_i) (g(x_i) - y_i)` at the points of a block, (points, k).
+
+    The least squares that training and posterior are about.
+    """
     return jnp.sqrt(block.weights)[:, None] * (evaluate(network, block.inputs, frame) - block.y)
 
 
@@ -172,7 +202,10 @@ def compiled_values(vector: jax.Array | Array, like: SteinNetwork, data: Trainin
 
 
 def predict(network: SteinNetwork, data: TrainingSet) -> Array:
-    """g at the points, (n, k)."""
+    """g at the points of a set, (n, k), by the faster of NumPy and a compiled program.
+
+    Padding is cut off.
+    """
     if jax.default_backend() == "cpu" and numpy_backend.suits(network):
         return numpy_backend.values(network, data.merged().inputs, data.frame)[: data.n]
     values = np.asarray(compiled_values(flatten(network), network, data))
@@ -180,7 +213,16 @@ def predict(network: SteinNetwork, data: TrainingSet) -> Array:
 
 
 def loss(vector: jax.Array, like: SteinNetwork, data: TrainingSet, penalty: Penalty) -> jax.Array:
-    """The loss, to be differentiated or compiled by others."""
+    """The loss of the module's formula as a function of the flat vector.
+
+    To be differentiated or compiled by others; `value` is its compiled form.
+
+    Args:
+        vector: all parameters, (p,).
+        like: a network of these shapes.
+        data: what to fit.
+        penalty: lambda, and on what.
+    """
     total = jnp.sum(data.blocks.weights)
 
     def add(value: jax.Array, block: Block) -> tuple[jax.Array, None]:
@@ -197,7 +239,10 @@ value = compiled(loss)
 def value_and_gradient(
     vector: jax.Array | Array, like: SteinNetwork, data: TrainingSet, penalty: Penalty
 ) -> tuple[jax.Array, jax.Array]:
-    """The loss and its gradient, accumulated block by block."""
+    """The loss and its gradient (p,), accumulated block by block, in one compiled program.
+
+    Arguments as those of `loss`.
+    """
     total = jnp.sum(data.blocks.weights)
 
     def add(sums: tuple[jax.Array, jax.Array], block: Block):
@@ -217,5 +262,8 @@ def _block_loss(
 
 
 def strengths(like: SteinNetwork, penalty: Penalty) -> jax.Array:
-    """lambda of every parameter."""
+    """lambda of every parameter, (p,).
+
+    That of the penalty, and 0 on theta0 unless it is penalized.
+    """
     return penalty.strength * jnp.where(theta0_entries(like), penalty.theta0, 1.0)

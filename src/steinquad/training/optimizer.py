@@ -1,7 +1,7 @@
 """The one way of training: a driver, a track and a stopping rule that all optimizers share.
 
 An optimizer is its options and a `Run`, which knows how to get from one set of weights to the
-next. All else is here: what is recorded of a step, who is told of it, and when it is enough.
+next. All else is here: what is recorded of a step, who hears of it, and when it is enough.
 """
 
 from abc import ABC, abstractmethod
@@ -50,11 +50,17 @@ class Run(ABC):
 
 
 class Stepwise(Run):
-    """A training whose steps can be taken one at a time."""
+    """A training whose steps can be taken one at a time.
+
+    An optimizer writes `step`, the loop is here.
+    """
 
     @abstractmethod
     def step(self) -> Step | None:
-        """Take a step; None if none lowers the loss."""
+        """Take a step and say where it led, with the loss there.
+
+        None if none lowers the loss, which ends the training.
+        """
 
     def proceed(self, report: Report) -> None:
         """Take steps as long as there is one and `report` says so."""
@@ -123,7 +129,13 @@ class Optimizer(ABC):
 
     @abstractmethod
     def start(self, network: SteinNetwork, data: TrainingSet, flat: bool) -> Run:
-        """A training from these weights, no step taken yet; arguments as those of `fit`."""
+        """A training from these weights, no step taken yet: what an optimizer has to write.
+
+        Args:
+            network: where to start.
+            data: what to fit.
+            flat: whether theta0 has a flat prior, that is no penalty.
+        """
 
     def fit(
         self,

@@ -70,7 +70,11 @@ class Track:
         return len(self.losses)
 
     def add(self, step: Step) -> None:
-        """Note a step, with its error at the held-out points."""
+        """Note a step.
+
+        Its loss, its integrals, and what held-out points or the noise say of it, where that is
+        due.
+        """
         self.losses.append(step.loss)
         self.theta0.append(step.vector[self._integrals].copy())
         if self._held_out is None and step.noise is None:
