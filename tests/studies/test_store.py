@@ -183,6 +183,18 @@ def test_a_damaged_file_is_refused_and_left_as_it_is(store, harm):
     assert digest(path) == before
 
 
+def test_bytes_that_are_no_text_are_damage(store):
+    path = filled(store, 9)
+    connection = sqlite3.connect(path)
+    connection.execute("UPDATE evaluation SET outputs = CAST(x'fffe' AS TEXT) WHERE number = 7")
+    connection.commit()
+    connection.close()
+    before = digest(path)
+    with pytest.raises(InputError, match=r"s\.sqlite is damaged \(Could not decode"):
+        list(store.rows())
+    assert digest(path) == before
+
+
 def test_somebody_elses_database_is_left_alone(tmp_path):
     path = tmp_path / "photos.sqlite"
     with sqlite3.connect(path) as connection:

@@ -157,7 +157,7 @@ def plainly(path: Path) -> Iterator[None]:
     except (ValueError, TypeError, KeyError) as error:
         raise _damaged(path, str(error)) from None
     except sqlite3.OperationalError as error:
-        if error.sqlite_errorname.startswith("SQLITE_CORRUPT"):
+        if not hasattr(error, "sqlite_errorcode"):  # Python's own, of bytes that are no text
             raise _damaged(path, str(error)) from None
         raise InputError(
             f"store {path} cannot be used ({error}); see that its directory can be written, has "
