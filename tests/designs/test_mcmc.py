@@ -158,15 +158,6 @@ def test_chains_in_different_modes_have_a_high_rhat():
     assert not any("coordinate mode" in note for note in together.notes)
 
 
-def test_divergences_are_counted():
-    def funnel(x):
-        return -(x[0] ** 2) / 18 - x[1] ** 2 * jnp.exp(-x[0]) / 2 - x[0] / 2
-
-    sample = NUTS(warmup=100, target_acceptance=0.6).draw(LogDensity(funnel, 2), 400, seed=0)
-    count = sample.stats["divergences"]
-    assert count > 0 and any(n.startswith(f"{count} of 400 transitions") for n in sample.notes)
-
-
 @pytest.mark.parametrize("kind", [MALA, TruncatedMALA], ids=lambda kind: kind.__name__)
 def test_proposals_without_a_density_are_counted(kind):
     """Every one of them where there is density only at the start (none for a normal, above)."""

@@ -40,6 +40,8 @@ design.draw(measure, 200, seed=3, progress=progress)
 
 # One measure for all tests: samplers compile once for each.
 BENT = LogDensity(lambda x: -x @ x / 2 - (x[0] - x[1]) ** 4, 2)
+# So narrow at one end that NUTS diverges there.
+FUNNEL = LogDensity(lambda x: -(x[0] ** 2) / 18 - x[1] ** 2 * jnp.exp(-x[0]) / 2 - x[0] / 2, 2)
 
 
 def same(one, other):
@@ -65,10 +67,10 @@ class StopError(Exception):
 
 
 @pytest.mark.parametrize("when", [1, 2, 9], ids=["in warm-up", "after it", "in a block"])
-def test_nuts_is_resumed_from_any_moment(tmp_path, when):
-    design = NUTS(chains=2, warmup=30)
+def test_nuts_is_resumed_from_any_moment_and_counts_divergences(tmp_path, when):
+    design = NUTS(chains=2, warmup=100, target_acceptance=0.6)
     kept = Resumable(design, tmp_path)
-    measure, calls = BENT, []
+    calls = []
 
     def progress(*report):
         calls.append(report)
@@ -76,8 +78,11 @@ def test_nuts_is_resumed_from_any_moment(tmp_path, when):
             raise StopError
 
     with pytest.raises(StopError):
-        kept.draw(measure, 80, seed=0, progress=progress)
-    same(kept.draw(measure, 80, seed=0), design.draw(measure, 80, seed=0))
+        kept.draw(FUNNEL, 200, seed=0, progress=progress)
+    resumed = kept.draw(FUNNEL, 200, seed=0)
+    same(resumed, design.draw(FUNNEL, 200, seed=0))
+    count = resumed.stats["divergences"]
+    assert count > 0 and any(n.startswith(f"{count} of 200 transitions") for n in resumed.notes)
 
 
 def test_what_is_done_is_not_computed_again(tmp_path, monkeypatch):

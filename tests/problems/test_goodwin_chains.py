@@ -30,7 +30,7 @@ def test_the_preset_is_the_papers(tmp_path):
     assert np.all(np.abs(starts.std(axis=0) - 1) < 0.08)
     kept = sq.problems.goodwin_mala(path=tmp_path / "run")
     assert isinstance(kept, Resumable) and isinstance(kept.design, TruncatedMALA)
-    assert kept.chains == 5 and kept.design.step_size == design.step_size
+    assert kept.block == 5 and kept.design.step_size == design.step_size
 
 
 @pytest.mark.slow

@@ -88,13 +88,14 @@ def test_the_mean_speed_is_that_over_all_points():
     grid = FULL_GRID
     cos, sin = np.cos(0.3), np.sin(0.3)
     rules = Rules(PHYSICS["p22"], grid, 32)
+    speed = jax.jit(mean_speed, static_argnames="rules")
     x, y = grid.x[:, None], grid.y
     with jax.enable_x64(True):
         for k, at, off in [(0.04, -700.0, 20.0), (0.008, -6000.0, 150.0), (0.06, -2500.0, -300.0)]:
             down, cross = jnp.array([at]), jnp.array([off])
             wakes = Wakes(jnp.array([8.0]), jnp.array([k]))
             positions = Positions(down, cross, 1, cos, sin)
-            got = mean_speed(kind, wakes, positions, 101.0, rules)
+            got = speed(kind, wakes, positions, 101.0, rules)
             d, c = x * cos - y * sin - at, x * sin + y * cos - off
             sigma = k * d + 24.5
             depth = 1 - np.sqrt(np.maximum(1 - 0.75 * 100.0**2 / (8 * sigma**2), 0.0))

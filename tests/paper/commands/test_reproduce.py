@@ -126,7 +126,6 @@ def test_killed_at_a_random_moment_and_resumed(command, tiny, tmp_path, monkeypa
 def test_a_part_of_a_figure(command, tmp_path, monkeypatch):
     asked = []
     monkeypatch.setattr(workers, "records_of", lambda runs, *_: asked.extend(runs) or iter(()))
-    fill(tmp_path, "goodwin", "quick")  # of which there is something to draw
     part = ("--method", "MC", "--method", "Stein-CF", "--n", "1000", "--n", "5000")
     arguments = ("goodwin", "--preset", "paper", "--seeds", "0,1", *part, "--path", tmp_path)
     command("reproduce", *arguments)
