@@ -188,7 +188,7 @@ def test_a_start_skips_the_small_subset_and_agrees():
         as_measure(normal(2)),
         seed=0,
         progress=lambda *_: None,
-        start=first,
+        start=first.fit.warm_start,
     )
     assert again.stats["evaluations"] < first.stats["evaluations"] / 2
     assert again.mean == pytest.approx(first.mean, abs=first.std + 1e-6)
@@ -242,7 +242,7 @@ def test_points_of_weight_zero_are_left_out_and_others_count_alike():
     rest = sq.Dataset(data.x[5:], spoilt[5:], weights=weights[5:])
     same = sq.estimate(rest, measure=normal(2), method=method)
     assert est.mean == same.mean and est.std == same.std
-    assert est.fitted.shape == (75, 1)
+    assert est.fit.fitted.shape == (75, 1)
 
 
 def test_duplicates_work_and_jitter_is_reported():

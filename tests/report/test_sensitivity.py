@@ -14,19 +14,15 @@ CIRCLE = st.uniform(-np.pi, 2 * np.pi)
 
 def model(f):
     """An estimate that consists of its model only."""
-
-    def predictor(x, score, return_std):
-        return f(x), None
-
     k = f(np.zeros((1, 9))).shape[1]
-    return sq.Estimate.build(
-        *(np.zeros(k), np.eye(k)),
-        scalar=False,
-        method="given",
-        status=sq.Status("converged", ""),
-        n=1,
-        fitted=np.zeros((1, k)),
-        predictor=predictor,
+    fit = sq.Fit(
+        theta0=np.zeros(k),
+        covariance=np.eye(k),
+        model=lambda points, return_std: (f(points.x), None),
+        fitted=np.zeros((2, k)),
+    )
+    return sq.Estimate.of(
+        fit, sq.Dataset(np.zeros((2, 3)), np.zeros((2, k))), None, method="given"
     )
 
 

@@ -7,7 +7,6 @@ import pytest
 import scipy.stats as st
 
 import steinquad as sq
-from steinquad.fit import Status
 
 SIGMA = 0.5  # of the logarithm
 
@@ -81,25 +80,21 @@ def test_the_default_method_says_nothing_else_than_its_winner():
     est = sq.estimate(data, measure=measure)
     again = sq.distribution(data, measure=measure, estimate=est)
     assert sq.distribution(data, measure=measure) == again
-    assert sq.Choose().winner(est) is not None
+    assert sq.Choose().winner(est.fit).name == est.method.removeprefix("Choose: ")
 
 
 @dataclass(frozen=True)
-class Predicts:
+class Predicts(sq.Method):
     """A method whose model of f is a given function of what it was fitted to."""
 
     rule: object
     name: str = "Predicts"
 
-    def estimate(self, data, measure, *, seed, progress, start=None):
-        return sq.Estimate.build(
-            data.fx.mean(axis=0),
-            np.eye(data.outputs),
-            scalar=data.scalar,
-            method=self.name,
-            status=Status("converged", "so it says"),
-            n=data.n,
-            predictor=lambda x, score, return_std: (self.rule(data, x), None),
+    def fit(self, data, measure, *, seed, progress, start):
+        return sq.Fit(
+            theta0=data.fx.mean(axis=0),
+            covariance=np.eye(data.outputs),
+            model=lambda points, return_std: (self.rule(data, points.x), None),
         )
 
 
