@@ -12,7 +12,7 @@ from steinquad.estimate import Estimate
 from steinquad.fit import Status, WarmStart
 from steinquad.measures import Measure
 
-__all__ = ["Rounds", "joined", "until"]
+__all__ = ["Rounds", "until"]
 
 LEAST_GROWTH, LARGEST_GROWTH = 1.5, 4.0  # of the number of points from one round to the next
 
@@ -78,11 +78,10 @@ def until(
     size = rounds.n
     while True:
         samples = rounds.drawn(samples, size, progress)
-        data = joined(samples, [known(each.x) for each in samples])
+        sample = Sample.joined(samples)
+        data = sample.dataset(known(sample.x))
         estimate = fit(data, start)
         start = estimate.fit.warm_start
-        last = samples[-1]  # the first rounds are too short to tell of chains
-        sample = Sample(x=data.x, notes=last.notes, stats=last.stats)
         target = rtol * np.abs(np.atleast_1d(estimate.mean))
         excess = float(np.max(np.atleast_1d(estimate.std) / np.maximum(target, 1e-300)))
         if excess <= 1 or not np.isfinite(excess):
@@ -125,33 +124,6 @@ class _Known:
             f"The {len(x)} evaluations before this one are kept in the exception's .data; "
             "pass it to steinquad.estimate."
         )
-
-
-def joined(samples: list[Sample], values: list[Array]) -> Dataset:
-    """All rounds as one dataset; chains or replicates of different rounds are other groups."""
-    x = np.concatenate([sample.x for sample in samples])
-    fx = np.concatenate(values)
-    groups = None
-    if samples[0].groups is not None:
-        labels, offset = [], 0
-        for sample in samples:
-            assert sample.groups is not None
-            labels.append(sample.groups + offset)
-            offset += int(sample.groups.max()) + 1
-        groups = np.concatenate(labels)
-
-    def together(parts: list[Array | None]) -> Array | None:
-        known = [part for part in parts if part is not None]
-        return np.concatenate(known) if len(known) == len(parts) else None
-
-    return Dataset(
-        x,
-        fx,
-        together([sample.score for sample in samples]),
-        weights=together([sample.weights for sample in samples]),
-        groups=groups,
-        sampled=samples[0].sampled,
-    )
 
 
 def _short_of(estimate: Estimate, rtol: float, excess: float) -> Estimate:

@@ -8,7 +8,7 @@ import numpy as np
 
 from steinquad._float64 import float64
 from steinquad._threads import few_threads
-from steinquad._tolerance import Rounds, joined, until
+from steinquad._tolerance import Rounds, until
 from steinquad._types import Array, Progress, no_progress
 from steinquad.dataset import Dataset, check_inside
 from steinquad.designs import Design, Sample
@@ -88,7 +88,7 @@ def integrate(
 
     if rtol is None:
         sample = design.draw(measure, n, seed=seed, progress=report)
-        return _noted(fit(joined([sample], [evaluated(sample.x)]), None), sample)
+        return _noted(fit(sample.dataset(evaluated(sample.x)), None), sample)
     if n > max_n:
         raise InputError(f"n is {n} but max_n is {max_n}; begin with fewer points or allow more.")
     rounds = Rounds(design, measure, evaluated, n=n, max_n=int(max_n), seed=seed)
