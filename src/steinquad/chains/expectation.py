@@ -203,7 +203,7 @@ def _by_method(
     if not isinstance(method, Method):
         raise InputError(f"method is {method!r}; pass a method such as sq.BSN(), or None.")
     before = plain(data)
-    cross_fitted = method if getattr(method, "checks_itself", False) else Choose([method])
+    cross_fitted = method if method.holds_out else Choose([method])
     answer = estimate(data, method=cross_fitted, seed=seed, progress=progress)
     mean, std = np.atleast_1d(answer.mean), np.atleast_1d(answer.std)
     name = answer.method.removeprefix("Choose: ")

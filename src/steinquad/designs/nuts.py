@@ -31,10 +31,8 @@ class NUTS(MarkovChains):
         target_acceptance: what the step size is adapted to; more of it, such as 0.95, makes
             smaller steps and fewer divergences.
 
-    >>> from steinquad.measures import LogDensity
-    >>> normal = LogDensity(lambda x: -x @ x / 2, 2)
-    >>> NUTS(chains=2, warmup=50).draw(normal, 20, seed=0).x.shape
-    (20, 2)
+    >>> NUTS(chains=2, warmup=50).first_round(10_000)
+    200
     """
 
     target_acceptance: float = 0.8
