@@ -179,6 +179,14 @@ def test_truth_within_the_stated_std(case, criterion):
         assert abs(est.mean - truth) < (5 if criterion == "leave_one_out" else 8) * est.std
 
 
+def test_points_outside_the_support_are_not_predicted():
+    fixed = BayesianQuadrature(kernel=RBF(), **FIXED)
+    est = sq.integrate(smooth, dist.Uniform(0, 1), n=20, method=fixed)
+    assert est.predict([[0.5]])[0] == pytest.approx(np.cos(0.5), abs=0.01)
+    with pytest.raises(sq.InputError, match="outside the support"):
+        est.predict([[1.5]])
+
+
 def test_a_start_skips_the_small_subset_and_agrees():
     data = evaluations(300)
     first = sq.estimate(data, measure=normal(2), method=BayesianQuadrature())

@@ -60,14 +60,13 @@ def test_analytic_answers(d):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("d", [1, 2, 5])
-def test_coverage_from_data_to_interval(d, monkeypatch):
-    monkeypatch.setattr("steinquad.summaries.cross_fitted.FRESH", 10_000)
+def test_coverage_from_data_to_interval(d):
     asked, runs = {"quantiles": [0.1, 0.5], "above": [1.5], "below": []}, 100
     total = np.zeros((2, 4))
     for seed in range(runs):
         data = drawn(d, 120, seed=100 + seed)
         found = sq.distribution(
-            data, measure=normals(d), method=sq.Polynomial(), seed=seed, **asked
+            data, measure=normals(d), method=sq.Polynomial(), draws=10_000, seed=seed, **asked
         )
         total += inside(found, asked)
     # One of 16 numbers is below by chance with probability 1e-3 at a coverage of 92 %, that of the
@@ -155,6 +154,7 @@ def test_few_points():
         ({"quantiles": [True]}, "quantiles has True"),
         ({"above": ["1"]}, "above has '1'; give finite numbers"),
         ({"below": [np.nan]}, "below has nan; give finite numbers"),
+        ({"draws": 1}, "draws is 1"),
         ({"below": "12"}, "below is '12'; give a list of finite numbers"),
     ],
 )

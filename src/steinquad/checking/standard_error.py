@@ -100,7 +100,7 @@ def autocorrelated(values: Array) -> bool:
     n = len(values)
     if n < 50:
         return False
-    centered = values - values.mean(axis=0)
+    centered = values - weighted_mean(values, np.ones(n))
     power = np.sum(centered**2, axis=0)
     lag = np.sum(centered[1:] * centered[:-1], axis=0)
     ratio = np.divide(lag, power, out=np.zeros_like(lag), where=power > 0)

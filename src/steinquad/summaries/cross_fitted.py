@@ -13,6 +13,7 @@ from steinquad.checking.folds import folds_of, others
 from steinquad.checking.held_out import HeldOut
 from steinquad.checking.standard_error import MANY_GROUPS, autocorrelated
 from steinquad.dataset import Dataset
+from steinquad.designs.base import as_count
 from steinquad.errors import InputError
 from steinquad.estimate import Estimate
 from steinquad.fit import Context
@@ -41,6 +42,7 @@ def distribution(
     quantiles: Sequence[float] = QUANTILES,
     above: Sequence[float] = (),
     below: Sequence[float] = (),
+    draws: int = FRESH,
     seed: int = 0,
     estimate: Estimate | None = None,
     progress: Progress | None = None,
@@ -48,7 +50,7 @@ def distribution(
     """Standard deviation, quantiles and chances of every output, with 95 % intervals.
 
     From the simulated values alone, or, for quantiles and chances whose intervals it makes shorter
-    by a fifth or more, through a model of f: its distribution by 100,000 fresh draws, corrected at
+    by a fifth or more, through a model of f: its distribution by fresh draws, corrected at
     the simulated points, each compared with a model that was fitted without it.
 
     Args:
@@ -59,6 +61,7 @@ def distribution(
         quantiles: probabilities.
         above: limits of which the chance that f exceeds them is requested.
         below: limits of which the chance that f stays below is requested.
+        draws: fresh draws by which the distribution of the model is known.
         seed: of folds, fits and fresh draws.
         estimate: the answer for the mean, where there is one: says which method `Choose` took.
         progress: called with (step, total, loss) while a method is trained.
@@ -80,6 +83,7 @@ def distribution(
         [requested] * data.outputs,
         measure=None if measure is None else as_measure(measure),
         method=Choose() if method is None else method,
+        draws=as_count("draws", draws, 2),
         seed=int(seed),
         estimate=estimate,
         progress=progress or no_progress,
@@ -93,6 +97,7 @@ def distributions(
     *,
     measure: Measure | None,
     method: Method,
+    draws: int = FRESH,
     seed: int,
     estimate: Estimate | None,
     progress: Progress,
@@ -106,7 +111,7 @@ def distributions(
     models = None
     if modelled and measure is not None:
         with few_threads(data.n):
-            models = _surrogates(data, measure, method, seed, progress)
+            models = _surrogates(data, measure, method, draws, seed, progress)
     statistics = []
     for j, each in enumerate(requested):
         values, rows = data.fx[:, j], []
@@ -141,15 +146,14 @@ def _check_data(data: Dataset) -> None:
 
 
 def _surrogates(
-    data: Dataset, measure: Measure, method: Method, seed: int, progress: Progress
+    data: Dataset, measure: Measure, method: Method, draws: int, seed: int, progress: Progress
 ) -> list[corrected.Surrogate] | None:
     """Cross-fitted models of every output, or None where there are none."""
     folds = min(FOLDS, data.n // 2)
     if folds < 2 or "sample" not in measure.provides:
         return None
     own = np.random.SeedSequence([seed, STREAM]).generate_state(1, np.uint64)[0]
-    draws = min(FRESH, MOST_PAIRS // data.n)
-    x = measure.sample(max(draws, 2), seed=int(own >> 1))
+    x = measure.sample(max(min(draws, MOST_PAIRS // data.n), 2), seed=int(own >> 1))
     full = data.completed(measure.score(data.x), measure.support, measure.names)
     fresh = Points(x, measure=measure)
     split, fits = folds_of(full, folds, seed), []
