@@ -90,7 +90,8 @@ class LogDensity(Measure):
 
     def jax_log_density(self) -> Callable[[Any], Any]:
         """The function given, as it is compiled for batches."""
-        return lambda x: self._values(x[None])[0]
+        values = self._values  # not self: see the base class
+        return lambda x: values(x[None])[0]
 
 
 def _forward(function: Callable[[Any], Any]) -> Callable[[Any], Any]:

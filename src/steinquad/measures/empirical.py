@@ -8,7 +8,7 @@ from scipy.special import logsumexp, ndtr
 from steinquad._types import Array, as_finite, as_points
 from steinquad.errors import InputError
 from steinquad.measures._invert import invert_cdf
-from steinquad.measures.base import Measure
+from steinquad.measures.base import EVERYTHING, Measure
 from steinquad.measures.checks import as_draw_request, as_probabilities
 from steinquad.support import Support
 
@@ -33,7 +33,7 @@ class Empirical(Measure):
     array([[0.51]])
     """
 
-    provides = frozenset({"log_density", "sample", "cdf", "icdf"})
+    provides = EVERYTHING
 
     def __init__(self, values: Any) -> None:
         data = np.sort(as_finite("values", values, ndim=(1,)))

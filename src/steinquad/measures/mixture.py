@@ -10,7 +10,7 @@ from scipy.special import logsumexp
 from steinquad._types import Array, as_finite, as_points
 from steinquad.errors import InputError
 from steinquad.measures._invert import invert_cdf
-from steinquad.measures.base import Measure
+from steinquad.measures.base import EVERYTHING, Measure
 from steinquad.measures.checks import as_draw_request, as_probabilities
 from steinquad.measures.convert import as_measure
 from steinquad.measures.factors import Factors, flattened
@@ -18,7 +18,6 @@ from steinquad.support import Support
 
 __all__ = ["Mixture"]
 
-NEEDED = frozenset({"log_density", "sample", "cdf", "icdf"})
 SMALLEST_JUMP = 1e-6  # of a component's density at a side, in units of that at its median
 # A density fades if it has at most this share of what it has so many times further off, which must
 # still be so near to the side, in units of the way to the median.
@@ -42,7 +41,7 @@ class Mixture(Measure):
     array([[0.125]])
     """
 
-    provides = NEEDED
+    provides = EVERYTHING
 
     def __init__(self, components: Sequence[Any], weights: Sequence[float]) -> None:
         self.components = tuple(as_measure(each) for each in components)
@@ -52,7 +51,7 @@ class Mixture(Measure):
                 f"{[each.dim for each in self.components]}; give at least two scalar measures."
             )
         for i, each in enumerate(self.components):
-            lacking = sorted(NEEDED - each.provides)
+            lacking = sorted(EVERYTHING - each.provides)
             if lacking:
                 raise InputError(f"components[{i}] has no {lacking[0]}; give one that has.")
         given = as_finite("weights", weights, ndim=(1,))

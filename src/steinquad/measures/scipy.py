@@ -11,15 +11,13 @@ import scipy.stats
 from steinquad._types import Array, as_points
 from steinquad.errors import InputError
 from steinquad.measures._scipy_scores import STANDARD_SCORES, numerical_score
-from steinquad.measures.base import Measure
+from steinquad.measures.base import EVERYTHING, Measure
 from steinquad.measures.checks import as_draw_request, as_names, as_probabilities
 from steinquad.measures.factors import Factors, Gaussian, Terms, flattened
 from steinquad.measures.marginal import Marginal
 from steinquad.support import Support
 
 __all__ = ["ScipyMeasure", "ScipyMultivariateNormal", "from_scipy"]
-
-EVERYTHING = frozenset({"log_density", "sample", "cdf", "icdf"})
 
 NEW_NORMALS = (scipy.stats.Normal, type(scipy.stats.Normal()))  # without parameters: another class
 

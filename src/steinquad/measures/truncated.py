@@ -9,7 +9,7 @@ import scipy.special
 from steinquad._types import Array, as_points
 from steinquad.errors import InputError
 from steinquad.measures._invert import invert_cdf
-from steinquad.measures.base import Measure
+from steinquad.measures.base import EVERYTHING, Measure
 from steinquad.measures.checks import as_draw_request, as_probabilities
 from steinquad.measures.convert import as_measure
 from steinquad.measures.factors import Factors
@@ -38,7 +38,7 @@ class Truncated(Measure):
     array([[0.5]])
     """
 
-    provides = frozenset({"log_density", "sample", "cdf", "icdf"})
+    provides = EVERYTHING
 
     def __init__(self, base: Any, low: float | None = None, high: float | None = None) -> None:
         self.base = as_measure(base)
