@@ -65,7 +65,7 @@ class Mixture(Measure):
             _check_sides(i, each, self.support)
 
     def score(self, x: Array) -> Array:
-        """The components' scores, by the share that each has of the density."""
+        """The components' scores, (n, 1) -> (n, 1), by the share that each has of the density."""
         x = as_points("x", x, 1)
         logs = self._logs(x)
         with np.errstate(invalid="ignore"):  # where there is no density there is no score
@@ -74,7 +74,7 @@ class Mixture(Measure):
         return np.sum(shares * np.where(shares > 0, scores, 0.0), axis=1, keepdims=True)
 
     def log_density(self, x: Array) -> Array:
-        """Log density."""
+        """Normalized log density at each point, (n, 1) -> (n,)."""
         return np.asarray(logsumexp(self._logs(as_points("x", x, 1)), axis=1))
 
     def sample(self, n: int, *, seed: int) -> Array:
@@ -92,13 +92,13 @@ class Mixture(Measure):
         return out
 
     def cdf(self, x: Array) -> Array:
-        """Distribution function."""
+        """Distribution function at each point, (n, 1) -> (n, 1): the components', weighted."""
         x = as_points("x", x, 1)
         each = np.stack([component.cdf(x)[:, 0] for component in self.components], axis=1)
         return (each @ self.weights)[:, None]
 
     def icdf(self, p: Array) -> Array:
-        """Inverse of `cdf`, by root finding."""
+        """Inverse of `cdf`, (n, 1) -> (n, 1), by root finding to rounding."""
         return invert_cdf(self.cdf, self.support, as_probabilities(p, 1))
 
     def factors(self) -> Factors | None:
