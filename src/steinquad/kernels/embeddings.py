@@ -12,9 +12,7 @@ import numpy as np
 
 from steinquad._types import Array, as_finite, as_points
 from steinquad.errors import InputError
-from steinquad.kernels.base import Kernel
-from steinquad.kernels.matern import Matern
-from steinquad.kernels.panels import (
+from steinquad.kernels._panels import (
     FINE,
     adapted,
     flat,
@@ -24,6 +22,8 @@ from steinquad.kernels.panels import (
     total,
     unresolved,
 )
+from steinquad.kernels.base import Kernel
+from steinquad.kernels.matern import Matern
 from steinquad.kernels.rbf import RBF
 from steinquad.measures.factors import Factors
 from steinquad.measures.marginal import Marginal, gap

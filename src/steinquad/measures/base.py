@@ -14,7 +14,9 @@ from steinquad.measures.factors import Factors
 from steinquad.measures.marginal import Functions, Marginal
 from steinquad.support import Support
 
-__all__ = ["Measure"]
+__all__ = ["EVERYTHING", "Measure"]
+
+EVERYTHING = frozenset({"log_density", "sample", "cdf", "icdf"})  # that a measure may provide
 
 
 class Measure(ABC):
@@ -26,8 +28,8 @@ class Measure(ABC):
     Attributes:
         support: the box on which it lives.
         names: one for each coordinate.
-        provides: which of the optional methods (`log_density`, `sample`, `cdf`, `icdf`) it has;
-            the others raise `InputError`.
+        provides: which of the optional methods in `EVERYTHING` it has; the others raise
+            `InputError`.
     """
 
     support: Support
@@ -89,7 +91,9 @@ class Measure(ABC):
     def jax_log_density(self) -> Callable[[Any], Any] | None:
         """The log density of one point as a JAX function (d,) -> (), or None where there is none.
 
-        What Markov chains need; to be called with 64-bit types on, inside the support only.
+        What Markov chains need; to be called with 64-bit types on, inside the support only. It
+        must hold no reference to the measure: compiled programs that close over it are kept for
+        as long as the measure lives.
         """
         return None
 

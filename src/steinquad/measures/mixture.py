@@ -10,7 +10,7 @@ from scipy.special import logsumexp
 from steinquad._types import Array, as_finite, as_points
 from steinquad.errors import InputError
 from steinquad.measures._invert import invert_cdf
-from steinquad.measures.base import Measure
+from steinquad.measures.base import EVERYTHING, Measure
 from steinquad.measures.checks import as_draw_request, as_probabilities
 from steinquad.measures.convert import as_measure
 from steinquad.measures.factors import Factors, flattened
@@ -18,7 +18,6 @@ from steinquad.support import Support
 
 __all__ = ["Mixture"]
 
-NEEDED = frozenset({"log_density", "sample", "cdf", "icdf"})
 SMALLEST_JUMP = 1e-6  # of a component's density at a side, in units of that at its median
 # A density fades if it has at most this share of what it has so many times further off, which must
 # still be so near to the side, in units of the way to the median.
@@ -42,7 +41,7 @@ class Mixture(Measure):
     array([[0.125]])
     """
 
-    provides = NEEDED
+    provides = EVERYTHING
 
     def __init__(self, components: Sequence[Any], weights: Sequence[float]) -> None:
         self.components = tuple(as_measure(each) for each in components)
@@ -52,7 +51,7 @@ class Mixture(Measure):
                 f"{[each.dim for each in self.components]}; give at least two scalar measures."
             )
         for i, each in enumerate(self.components):
-            lacking = sorted(NEEDED - each.provides)
+            lacking = sorted(EVERYTHING - each.provides)
             if lacking:
                 raise InputError(f"components[{i}] has no {lacking[0]}; give one that has.")
         given = as_finite("weights", weights, ndim=(1,))
@@ -66,7 +65,7 @@ class Mixture(Measure):
             _check_sides(i, each, self.support)
 
     def score(self, x: Array) -> Array:
-        """The components' scores, by the share that each has of the density."""
+        """The components' scores, (n, 1) -> (n, 1), by the share that each has of the density."""
         x = as_points("x", x, 1)
         logs = self._logs(x)
         with np.errstate(invalid="ignore"):  # where there is no density there is no score
@@ -75,7 +74,7 @@ class Mixture(Measure):
         return np.sum(shares * np.where(shares > 0, scores, 0.0), axis=1, keepdims=True)
 
     def log_density(self, x: Array) -> Array:
-        """Log density."""
+        """Normalized log density at each point, (n, 1) -> (n,)."""
         return np.asarray(logsumexp(self._logs(as_points("x", x, 1)), axis=1))
 
     def sample(self, n: int, *, seed: int) -> Array:
@@ -93,13 +92,13 @@ class Mixture(Measure):
         return out
 
     def cdf(self, x: Array) -> Array:
-        """Distribution function."""
+        """Distribution function at each point, (n, 1) -> (n, 1): the components', weighted."""
         x = as_points("x", x, 1)
         each = np.stack([component.cdf(x)[:, 0] for component in self.components], axis=1)
         return (each @ self.weights)[:, None]
 
     def icdf(self, p: Array) -> Array:
-        """Inverse of `cdf`, by root finding."""
+        """Inverse of `cdf`, (n, 1) -> (n, 1), by root finding to rounding."""
         return invert_cdf(self.cdf, self.support, as_probabilities(p, 1))
 
     def factors(self) -> Factors | None:

@@ -84,18 +84,24 @@ class NumpyroMeasure(Measure):
 
     @in_numpyro_rules
     def score(self, x: Array) -> Array:
-        """Gradient of the log density, by automatic differentiation."""
+        """Gradient of the log density, (n, d) -> (n, d), by automatic differentiation.
+
+        Compiled once for all distributions of the same structure.
+        """
         return self._run(_scores, as_points("x", x, self.dim))
 
     @in_numpyro_rules
     def log_density(self, x: Array) -> Array:
-        """Log density, minus infinity outside the support."""
+        """numpyro's log density at each point, (n, d) -> (n,): -inf outside the support."""
         x = as_points("x", x, self.dim)
         return np.where(self.support.contains(x), self._run(_log_probs, x), -np.inf)
 
     @in_numpyro_rules
     def sample(self, n: int, *, seed: int) -> Array:
-        """Independent draws from numpyro's sampler, or by inverting the cdf where it has none."""
+        """Draws (n, d) from numpyro's sampler, or by inverting the cdf where it has none.
+
+        The same seed gives the same draws.
+        """
         n, seed = as_draw_request(n, seed)
         if "sample" not in self.provides:
             raise self._missing("sample")
@@ -105,7 +111,7 @@ class NumpyroMeasure(Measure):
 
     @in_numpyro_rules
     def cdf(self, x: Array) -> Array:
-        """Distribution function of each coordinate."""
+        """Distribution function of each coordinate, (n, d) -> (n, d); 0 and 1 beyond the sides."""
         if "cdf" not in self.provides:
             raise self._missing("cdf")
         x = as_points("x", x, self.dim)
@@ -116,7 +122,7 @@ class NumpyroMeasure(Measure):
 
     @in_numpyro_rules
     def icdf(self, p: Array) -> Array:
-        """Inverse of `cdf`: numpyro's, or by root finding where it has none."""
+        """Inverse of `cdf`, (n, d) -> (n, d): numpyro's, or by root finding where it has none."""
         if "icdf" not in self.provides:
             raise self._missing("icdf")
         p = as_probabilities(p, self.dim)

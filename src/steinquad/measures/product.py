@@ -50,11 +50,11 @@ class Product(Measure):
         self._cuts = np.cumsum([part.dim for part in parts])[:-1]
 
     def score(self, x: Array) -> Array:
-        """The blocks' scores side by side."""
+        """The blocks' scores side by side, (n, d) -> (n, d)."""
         return self._columns(lambda part: part.score, as_points("x", x, self.dim))
 
     def log_density(self, x: Array) -> Array:
-        """The sum of the blocks' log densities."""
+        """The sum of the blocks' log densities at each point, (n, d) -> (n,)."""
         self._require("log_density")
         columns = np.split(as_points("x", x, self.dim), self._cuts, axis=1)
         parts = zip(self.blocks.values(), columns, strict=True)

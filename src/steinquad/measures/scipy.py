@@ -11,15 +11,13 @@ import scipy.stats
 from steinquad._types import Array, as_points
 from steinquad.errors import InputError
 from steinquad.measures._scipy_scores import STANDARD_SCORES, numerical_score
-from steinquad.measures.base import Measure
+from steinquad.measures.base import EVERYTHING, Measure
 from steinquad.measures.checks import as_draw_request, as_names, as_probabilities
 from steinquad.measures.factors import Factors, Gaussian, Terms, flattened
 from steinquad.measures.marginal import Marginal
 from steinquad.support import Support
 
 __all__ = ["ScipyMeasure", "ScipyMultivariateNormal", "from_scipy"]
-
-EVERYTHING = frozenset({"log_density", "sample", "cdf", "icdf"})
 
 NEW_NORMALS = (scipy.stats.Normal, type(scipy.stats.Normal()))  # without parameters: another class
 
@@ -50,20 +48,24 @@ class ScipyMeasure(Measure):
             self._score = partial(numerical_score, dist.logpdf, low=low, high=high, width=width)
 
     def score(self, x: Array) -> Array:
-        """Derivative of the log density."""
+        """Derivative of the log density at each point, (n, 1) -> (n, 1).
+
+        By a closed form where there is one; a numerical derivative that does not converge is an
+        `InputError`.
+        """
         z = as_points("x", x, 1)[:, 0]
         with np.errstate(all="ignore"):  # outside the support it need not be a number
             return np.asarray(self._score(z), dtype=np.float64)[:, None]
 
     def log_density(self, x: Array) -> Array:
-        """Log density, minus infinity outside the support."""
+        """Normalized log density at each point, (n, 1) -> (n,), -inf outside the support."""
         x = as_points("x", x, 1)
         with np.errstate(all="ignore"):
             value = np.asarray(self.dist.logpdf(x[:, 0]), dtype=np.float64)
         return np.where(self.support.contains(x), value, -np.inf)
 
     def sample(self, n: int, *, seed: int) -> Array:
-        """Independent draws from SciPy's own sampler."""
+        """Draws (n, d) from SciPy's own sampler; the same seed gives the same draws."""
         n, seed = as_draw_request(n, seed)
         rng = np.random.default_rng(seed)
         if hasattr(self.dist, "rvs"):
@@ -73,11 +75,11 @@ class ScipyMeasure(Measure):
         return np.asarray(draws, dtype=np.float64).reshape(n, 1)
 
     def cdf(self, x: Array) -> Array:
-        """Distribution function."""
+        """SciPy's distribution function at each point, (n, 1) -> (n, 1)."""
         return np.asarray(self.dist.cdf(as_points("x", x, 1)), dtype=np.float64)
 
     def icdf(self, p: Array) -> Array:
-        """Inverse of `cdf`."""
+        """SciPy's inverse of `cdf`, (n, 1) -> (n, 1); probabilities outside [0, 1] are refused."""
         return np.asarray(self._icdf(as_probabilities(p, 1)), dtype=np.float64)
 
     def factors(self) -> Factors | None:
@@ -125,17 +127,17 @@ class ScipyMultivariateNormal(Measure):
             ) from None
 
     def score(self, x: Array) -> Array:
-        """`-C^-1 (x - mean)`."""
+        """`-C^-1 (x - mean)` at each point, (n, d) -> (n, d), with C factorized once."""
         x = as_points("x", x, self.dim)
         return -scipy.linalg.cho_solve(self._factor, (x - self.mean).T).T
 
     def log_density(self, x: Array) -> Array:
-        """Log density."""
+        """Normalized log density at each point, (n, d) -> (n,)."""
         x = as_points("x", x, self.dim)
         return np.asarray(self.dist.logpdf(x), dtype=np.float64).reshape(len(x))
 
     def sample(self, n: int, *, seed: int) -> Array:
-        """Independent draws from SciPy's own sampler."""
+        """Draws (n, d) from SciPy's own sampler; the same seed gives the same draws."""
         n, seed = as_draw_request(n, seed)
         draws = self.dist.rvs(size=n, random_state=np.random.default_rng(seed))
         return np.asarray(draws, dtype=np.float64).reshape(n, self.dim)

@@ -12,17 +12,6 @@ from steinquad.errors import InputError
 from steinquad.kernels.base import Kernel
 from steinquad.measures.marginal import Marginal
 
-__all__ = [
-    "FINE",
-    "adapted",
-    "flat",
-    "marginal_panels",
-    "numpy_profile",
-    "profile_panels",
-    "total",
-    "unresolved",
-]
-
 # Panels are halved until the coarse rule sees no more than this of a difference; the sums are then
 # taken with the fine rule.
 TOLERANCE = 1e-14
