@@ -10,7 +10,7 @@ from steinquad.chains import PosteriorSummary, posterior_expectation, targets
 from steinquad.dataset import Dataset
 from steinquad.errors import InputError
 from steinquad.estimate import Estimate
-from steinquad.fit import Check, Fit, Status
+from steinquad.fit import Check, Context, Fit, Status
 from steinquad.measures import Draws, LogDensity, Product, Truncated
 from steinquad.methods.base import Method
 from steinquad.methods.bayesian_quadrature import BayesianQuadrature
@@ -43,6 +43,7 @@ __all__ = [
     "Check",
     "Choose",
     "Command",
+    "Context",
     "ControlFunctional",
     "Dataset",
     "Draws",

@@ -1,4 +1,4 @@
-"""`jax.jit` for programs that are dear to compile.
+"""`jax.jit` for programs that are expensive to compile.
 
 On a CPU the first level of LLVM's optimization gives programs as fast as its third, in two thirds
 of the time (three layers: 8 CPU seconds instead of 13 in a first call). Accelerators keep their

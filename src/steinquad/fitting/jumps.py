@@ -90,10 +90,10 @@ def boxes(
     done, cuts = [], []
     while waiting:
         node = waiting.pop(0)
-        found = None
+        strongest = None
         if len(waiting) + len(done) + 1 < most:
-            found = _strongest(p[node.rows], y[node.rows])
-        place = None if found is None else _locate(found, p[node.rows], y[node.rows])
+            strongest = _strongest(p[node.rows], y[node.rows])
+        place = None if strongest is None else _locate(strongest, p[node.rows], y[node.rows])
         halves = None if place is None else node.halved(place, x)
         if place is None or halves is None:
             done.append(Box(node.support, node.rows, node.share))
@@ -146,14 +146,14 @@ class _Node:
         return _Halves(at, below, above)
 
 
-class _Found(NamedTuple):
+class _Jump(NamedTuple):
     coordinate: int
     position: int  # in the order of that coordinate: the jump is about before this point
     window: int
     statistic: float
 
 
-def _strongest(p: Array, y: Array) -> _Found | None:
+def _strongest(p: Array, y: Array) -> _Jump | None:
     """The most certain jump along any coordinate at any window, if any is certain."""
     n, best = len(y), None
     for i in range(p.shape[1]):
@@ -167,7 +167,7 @@ def _strongest(p: Array, y: Array) -> _Found | None:
             at = int(np.argmax(statistic))
             clearest = statistic[at] > max(CERTAIN, best.statistic if best else 0.0)
             if clearest and sums.stays(at + window, window):
-                best = _Found(i, at + window, window, float(statistic[at]))
+                best = _Jump(i, at + window, window, float(statistic[at]))
             window *= 2
     return best
 
@@ -248,14 +248,14 @@ class _Place(NamedTuple):
     jump: Array
 
 
-def _locate(found: _Found, p: Array, y: Array) -> _Place | None:
+def _locate(strongest: _Jump, p: Array, y: Array) -> _Place | None:
     """Between which two points the jump is; None if there is none where it should be."""
-    n, wide = len(y), found.window
-    order = np.argsort(p[:, found.coordinate], kind="stable")
-    sums = _Sums.of(p[order, found.coordinate], y[order])
-    expected = sums.gaps(np.array([found.position]), wide)
-    m = max(sums.level(found.position, wide), FEWEST_COMPARED)
-    first, last = max(found.position - m // 2, 1), min(found.position + m // 2, n - 1)
+    n, wide = len(y), strongest.window
+    order = np.argsort(p[:, strongest.coordinate], kind="stable")
+    sums = _Sums.of(p[order, strongest.coordinate], y[order])
+    expected = sums.gaps(np.array([strongest.position]), wide)
+    m = max(sums.level(strongest.position, wide), FEWEST_COMPARED)
+    first, last = max(strongest.position - m // 2, 1), min(strongest.position + m // 2, n - 1)
     zone = order[first:last]
     certain = order[max(first - m, 0) : first], order[last : last + m]
     (low, unsure_low), (high, unsure_high) = (_beside(p[zone], p[s], y[s]) for s in certain)
@@ -270,13 +270,13 @@ def _locate(found: _Found, p: Array, y: Array) -> _Place | None:
     best = int(np.argmin(against))
     start, stop = np.flatnonzero(against <= against[best] + UNLIKELY)[[0, -1]]
     below, above = int(order[first + start - 1]), int(order[first + stop])
-    middle = 0.5 * float(p[below, found.coordinate] + p[above, found.coordinate])
+    middle = 0.5 * float(p[below, strongest.coordinate] + p[above, strongest.coordinate])
     position = int(np.clip(first + best, wide, n - wide))
     jump = sums.gaps(np.array([position]), wide)[0][0]
     clearest = int(np.argmax(np.abs(expected[0][0]) / expected[1][0]))
     if jump[clearest] * np.sign(expected[0][0, clearest]) <= 0:
         return None
-    return _Place(found.coordinate, below, above, middle, jump)
+    return _Place(strongest.coordinate, below, above, middle, jump)
 
 
 def _beside(p: Array, others: Array, y: Array) -> tuple[Array, Array]:

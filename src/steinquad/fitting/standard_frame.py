@@ -106,7 +106,7 @@ class StandardFrame:
         return replace(self, weights=weights)
 
     def rows(self, rows: np.ndarray, room: int = 0) -> TrainingSet:
-        """Some of the points to train on or to judge by; `room` as in `TrainingSet.build`."""
+        """Some of the points to train on or to validate by; `room` as in `TrainingSet.build`."""
         inputs = jax.tree.map(lambda a: np.asarray(a)[rows], self.inputs)
         values = self.outputs.values[rows]
         return TrainingSet.build(inputs, self.shared, values, self.weights[rows], room)

@@ -49,8 +49,8 @@ class Factors:
 
     >>> import scipy.stats as st
     >>> from steinquad.measures import Truncated
-    >>> found = Truncated(st.norm(), low=0.0).factors()
-    >>> found.independent, str(found.components[0][0])
+    >>> half = Truncated(st.norm(), low=0.0).factors()
+    >>> half.independent, str(half.components[0][0])
     (True, 'normal(0, 1) on (0, inf)')
     """
 

@@ -225,12 +225,12 @@ class ProductFrame:
 
 def _exponents(dim: int, degree: int) -> np.ndarray:
     """Of all monomials up to a total degree, (q, dim); none below degree 0."""
-    found = [
+    exponents = [
         np.bincount(choice, minlength=dim)
         for total in range(degree + 1)
         for choice in itertools.combinations_with_replacement(range(dim), total)
     ]
-    return np.array(found, dtype=int).reshape(len(found), dim)
+    return np.array(exponents, dtype=int).reshape(len(exponents), dim)
 
 
 def _moments(marginal: Marginal, center: float, unit: float, degree: int) -> Array:

@@ -169,7 +169,7 @@ def _candidates(
     factored: Factored, degrees: dict[int, Array], data: Dataset, progress: Progress
 ) -> list[_Candidate]:
     """The best decay of every order, up to some orders past the best."""
-    found: list[_Candidate] = []
+    best_of_order: list[_Candidate] = []
     for order, degree in degrees.items():
         decays = DECAYS if np.ptp(degree) > 0 else {"none": np.ones_like}
         tried = []
@@ -180,12 +180,12 @@ def _candidates(
                 np.any(far_from_average(fit.theta0, factored.y, factored.root**2, data.groups) > 1)
             )
             tried.append(_Candidate(order, name, fit, variance, dof, far))
-        found.append(min(tried, key=lambda each: each.spread))
-        progress(len(found), len(degrees), found[-1].error)
-        best = min(range(len(found)), key=lambda i: found[i].spread)
-        if len(found) - 1 - best >= PATIENCE:
+        best_of_order.append(min(tried, key=lambda each: each.spread))
+        progress(len(best_of_order), len(degrees), best_of_order[-1].error)
+        best = min(range(len(best_of_order)), key=lambda i: best_of_order[i].spread)
+        if len(best_of_order) - 1 - best >= PATIENCE:
             break
-    return found
+    return best_of_order
 
 
 def _variance(fit: LinearPosterior, factored: Factored, data: Dataset) -> tuple[Array, float]:

@@ -13,7 +13,7 @@ __all__ = ["to_html"]
 
 
 def to_html(title: str, blocks: Iterable[Block]) -> str:
-    """The whole file; a browser is told to obey its own style sheet and load nothing."""
+    """The whole file; a browser has to obey its own style sheet and load nothing."""
     style = (files("steinquad.report") / "style.css").read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     body = "\n".join(_grouped(blocks))

@@ -208,7 +208,7 @@ def _check(output: dict[str, Any], answer: dict[str, Any]) -> Iterator[Block]:
     else:
         explained = check["explained"]
         yield Text(
-            f"{answer['folds']} fits, each to a part of the runs and judged on the rest, give "
+            f"{answer['folds']} fits, each to a part of the runs and compared with the rest, give "
             f"{with_std(_number(check['mean']), _number(check['std']), unit)}: "
             f"{short(_number(check['distance']), 2)} standard errors from the answer. "
             f"At runs that it has not seen the model is wrong by "

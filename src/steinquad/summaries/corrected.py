@@ -1,7 +1,7 @@
 """Statistics through a fitted model of f, corrected where it is wrong.
 
 A model g can be evaluated at any number of fresh draws, so its own distribution is known. How far
-that of f is from it is learnt at the simulated points, each judged by a model that has not
+that of f is from it is learnt at the simulated points, each compared with a model that has not
 seen it. For the chance of an event A
 
     P[f in A] = P[g in A] + E[1(f in A) - 1(g in A)],
