@@ -1,7 +1,7 @@
 """How error, cost and memory of `sq.BSN()` grow with the points n and with the dimension d.
 
 `taskset -c 1 python benchmarks/growth.py [--n 100,1000] [--d 1,2] [--report]`; resumable, rows in
-results/growth.jsonl, figure in results/growth.png.
+results/growth.jsonl, figure in docs/figures/growth.png.
 
 Continuous Genz, seed 0: n from 10^2 to 10^6 at d = 10, d from 1 to 50 at n = 2000. Every fit is a
 process of its own that reports CPU time, compiling included, and peak memory; this parent imports
@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from records import RESULTS, Records
+from records import FIGURES, Records
 from scaling import GIB, peak_memory
 
 D, POINTS = 10, (10**2, 10**3, 10**4, 10**5, 10**6)
@@ -128,7 +128,7 @@ def draw(records: Records) -> None:
         for axes in (left, right):
             axes.spines["top"].set_visible(False)
     figure.legend(handles=handles, loc="outside lower center", frameon=False, fontsize=9, ncols=4)
-    figure.savefig(RESULTS / "growth.png", dpi=150)
+    figure.savefig(FIGURES / "growth.png", dpi=150)
 
 
 def numbers(text: str | None) -> tuple[int, ...] | None:

@@ -5,7 +5,8 @@
 One training step is one loss with its gradient in float64. Every measurement is a process of its
 own that reports CPU time (never wall time; best of several steps) and peak memory; this parent
 imports no JAX, for a child's peak starts at that of its parent. `--fit` measures one whole fit of
-a million points instead, `--figure` only draws again. Results: results/scaling.json and .png.
+a million points instead, `--figure` only draws again. Results: results/scaling.json
+and docs/figures/scaling.png.
 """
 
 import argparse
@@ -19,7 +20,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from records import RESULTS
+from records import FIGURES, RESULTS
 
 PATH = RESULTS / "scaling.json"
 N, D, WIDTH = 5120, 10, 32
@@ -44,10 +45,11 @@ def measure_step(n: int, d: int, depth: int) -> dict[str, Any]:
 
     import steinquad as sq
     from steinquad.measures.affine import Affine
-    from steinquad.networks.mlp import MLP
+    from steinquad.networks.mlp import MLP, Layers
     from steinquad.networks.stein_network import SteinNetwork
+    from steinquad.points import Points
     from steinquad.stein.inputs import stein_inputs
-    from steinquad.stein.multipliers import Constant, Points
+    from steinquad.stein.multipliers import Constant
     from steinquad.training.objective import Penalty, TrainingSet, flatten, value_and_gradient
 
     jax.config.update("jax_enable_x64", True)
@@ -57,7 +59,7 @@ def measure_step(n: int, d: int, depth: int) -> dict[str, Any]:
     affine = Affine.fit(x, "diagonal", np.ones(n))
     inputs, frame = stein_inputs(Points(x, -x), Constant(), affine)
     data = TrainingSet.build(inputs, frame, y, np.ones(n))
-    field = MLP.initialize(0, dim=d, outputs=1, width=WIDTH, depth=depth, activation="celu")
+    field = MLP.initialize(0, Layers(dim=d, width=WIDTH, depth=depth, activation="celu"))
     network = SteinNetwork(jnp.zeros(1), field)
     vector, penalty = flatten(network), Penalty(1e-6, theta0=False)
 
@@ -217,7 +219,7 @@ def draw(record: dict[str, Any]) -> None:
     for axes in (left, right, memory):
         axes.spines["top"].set_visible(False)
     left.spines["right"].set_visible(False)
-    figure.savefig(PATH.with_suffix(".png"), dpi=150)
+    figure.savefig(FIGURES / "scaling.png", dpi=150)
 
 
 def main() -> None:

@@ -112,8 +112,8 @@ def measure(family: str, d: int, n: int, seed: int) -> Row:
     def relative(value: float) -> float:
         return (value - problem.truth) / abs(problem.truth)
 
-    theta0 = np.asarray(answer.history["theta0"]).reshape(-1)
-    times = step_times(calls, [float(loss) for loss in answer.history["loss"]])
+    theta0 = np.asarray(answer.fit.history["theta0"]).reshape(-1)
+    times = step_times(calls, [float(loss) for loss in answer.fit.history["loss"]])
     errors = [relative(float(value)) for value in theta0[-len(times) :]]
     final = relative(float(answer.mean))
     return {

@@ -43,12 +43,13 @@ from records import RESULTS
 
 import steinquad as sq
 from steinquad.measures.affine import Affine
-from steinquad.networks.mlp import MLP
+from steinquad.networks.mlp import MLP, Layers
 from steinquad.networks.stein_network import SteinNetwork
+from steinquad.points import Points
 from steinquad.stein.inputs import stein_inputs
-from steinquad.stein.multipliers import Constant, Points
+from steinquad.stein.multipliers import Constant
 from steinquad.training.curvature import Dense
-from steinquad.training.gauss_newton import _Run
+from steinquad.training.gauss_newton import GaussNewton
 from steinquad.training.model import LARGE, SINGLE
 from steinquad.training.objective import Penalty, TrainingSet, flatten, value_and_gradient
 
@@ -78,7 +79,7 @@ def training_set(n: int, d: int) -> tuple[SteinNetwork, TrainingSet]:
     y = ((y - y.mean()) / y.std())[:, None]
     affine = Affine.fit(x, "diagonal", np.ones(n))
     inputs, frame = stein_inputs(Points(x, -x), Constant(), affine)
-    field = MLP.initialize(0, dim=d, outputs=1, width=WIDTH, depth=2, activation="celu")
+    field = MLP.initialize(0, Layers(dim=d, width=WIDTH, activation="celu"))
     network = SteinNetwork(jnp.zeros(1), field)
     return network, TrainingSet.build(inputs, frame, y, np.ones(n))
 
@@ -167,7 +168,7 @@ def bare_gauss_newton(n: int, p: int) -> tuple[dict[str, Work], float]:
 def gauss_newton(n: int = 10_000, d: int = 20) -> Contest:
     """Two steps of one training, which goes on."""
     network, data = training_set(n, d)
-    run = _Run(network, data, True)
+    run = GaussNewton().start(network, data, flat=True)
     p = len(run.vector)
     notes: dict[str, list[int]] = {"attempts": [], "single": []}
 
@@ -178,7 +179,7 @@ def gauss_newton(n: int = 10_000, d: int = 20) -> Contest:
             if not run.step():
                 raise RuntimeError("training is over; repeat less often")
             notes["attempts"].append(run.evaluations - tried)
-            # as `Host.gram` decides
+            # as `NumpyModel.gram` decides
             due = run.steps % run.at.every == 0  # precisions, for which G is exact
             notes["single"].append(int(not due and p > LARGE and run.damping > SINGLE * trace))
 

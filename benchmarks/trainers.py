@@ -33,11 +33,11 @@ from records import Records
 
 import steinquad as sq
 from steinquad._types import Array
-from steinquad.checking.cross_fit import parts
+from steinquad.checking.folds import folds_of
 from steinquad.dataset import Dataset
 from steinquad.fitting.ensemble import Split, splits
 from steinquad.fitting.standard_frame import StandardFrame
-from steinquad.networks.mlp import MLP
+from steinquad.networks.mlp import MLP, Layers
 from steinquad.networks.stein_network import SteinNetwork
 from steinquad.stein.inputs import NetworkFrame
 from steinquad.stein.multipliers import Boundary, Constant
@@ -80,7 +80,7 @@ COMPILED = "/jax/core/compile/backend_compile_duration"
 
 
 @dataclass(frozen=True)
-class Points:
+class Prepared:
     """The data of a case in the network's coordinates, and where it starts."""
 
     frame: StandardFrame
@@ -88,7 +88,7 @@ class Points:
     network: SteinNetwork
 
     @classmethod
-    def draw(cls, case: Case, seed: int) -> "Points":
+    def draw(cls, case: Case, seed: int) -> "Prepared":
         """Draw them."""
         problem = sq.problems.genz(case.family, case.d)
         x = problem.measure.sample(case.n, seed=seed)
@@ -100,16 +100,9 @@ class Points:
             boundary=Boundary(),
             standardize="diagonal",
         )
-        field = MLP.initialize(
-            seed,
-            dim=case.d,
-            outputs=1,
-            width=case.width,
-            depth=2,
-            activation=case.activation,
-            aligned=case.d > 7,
-        )
-        split = splits(parts(data, FOLDS, seed), case.n, seed)[0]
+        layers = Layers(dim=case.d, width=case.width, activation=case.activation)
+        field = MLP.initialize(seed, layers, aligned=case.d > 7)
+        split = splits(folds_of(data, FOLDS, seed), case.n, seed)[0]
         return cls(frame, split, SteinNetwork(jnp.zeros(1), field))
 
     @property
@@ -133,22 +126,22 @@ class Trained:
     evaluations: int
 
 
-def by_folds(optimizer: sq.GaussNewton | sq.LBFGS) -> Callable[[Points], Trained]:
-    def train(points: Points) -> Trained:
+def by_folds(optimizer: sq.GaussNewton | sq.LBFGS) -> Callable[[Prepared], Trained]:
+    def train(points: Prepared) -> Trained:
         rows = points.split.train
         result = optimizer.fit(
             points.network,
             points.frame.rows(rows),
             flat=True,
             progress=lambda *_: None,
-            judge=points.frame.rows(points.split.held),
+            validation=points.frame.rows(points.split.held),
         )
         return Trained(result.network, rows, len(result.losses), result.evaluations)
 
     return train
 
 
-def by_evidence(points: Points) -> Trained:
+def by_evidence(points: Prepared) -> Trained:
     """L-BFGS on the evidence, started afresh where a line search gives up, as `sq.LBFGS` is."""
     rows = points.everything
     evidence = Evidence(points.network, points.frame.rows(rows))
@@ -183,7 +176,7 @@ def by_evidence(points: Points) -> Trained:
     return Trained(evidence.network(at), rows, steps, evidence.evaluations)
 
 
-TRAINERS: dict[str, Callable[[Points], Trained]] = {
+TRAINERS: dict[str, Callable[[Prepared], Trained]] = {
     "gauss_newton": by_folds(sq.GaussNewton()),
     "lbfgs": by_folds(sq.LBFGS()),
     "evidence": by_evidence,
@@ -316,7 +309,7 @@ def pulled_back(
 
 def run_one(case: Case, seed: int, trainer: str) -> dict[str, Any]:
     problem = sq.problems.genz(case.family, case.d)
-    points = Points.draw(case, seed)
+    points = Prepared.draw(case, seed)
     x = problem.measure.sample(FRESH, seed=FRESH_SEED + seed)
     compiled: list[float] = []
 
@@ -331,7 +324,7 @@ def run_one(case: Case, seed: int, trainer: str) -> dict[str, Any]:
     cpu = time.process_time() - start
     jax.monitoring.unregister_event_duration_listener(listen)
     outputs = points.frame.outputs
-    fresh = predict(trained.network, points.frame.at(x, None, problem.measure))
+    fresh = predict(trained.network, points.frame.at(sq.Points(x, measure=problem.measure)))
     held_out = (problem.integrand(x) - outputs.shift[0]) / outputs.scale[0] - fresh[:, 0]
     integral = outputs.in_units(np.asarray(trained.network.theta0)[None])[0, 0]
     return {

@@ -17,7 +17,7 @@ DOF = 5.0  # of Student's t
 class Growing(sq.multipliers.Multiplier):
     """m(x) = diag(sqrt(1 + x_i^2)): makes up for the scores that fade."""
 
-    def __call__(self, points: sq.multipliers.Points) -> tuple[np.ndarray, np.ndarray]:
+    def __call__(self, points: sq.Points) -> tuple[np.ndarray, np.ndarray]:
         """The diagonal of m and d m_ii / d x_i, both (n, d)."""
         value = np.sqrt(1.0 + points.x**2)
         return value, points.x / value

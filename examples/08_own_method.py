@@ -1,7 +1,7 @@
-"""Add a whole method: a class with a name and `estimate`; everything else then works with it.
+"""Add a whole method: a subclass with a name and `fit`; everything else then works with it.
 
 Here the oldest control variate: subtract the best linear function of x, whose mean is known. It
-joins `Choose`, cross-fitting and tolerances as it is.
+gets cross-fitting, intervals, tolerances and a place in `Choose` for nothing.
 """
 
 from dataclasses import dataclass
@@ -13,33 +13,29 @@ import steinquad as sq
 
 
 @dataclass(frozen=True)
-class LinearTrend:
+class LinearTrend(sq.Method):
     """Least squares on a constant and x, for measures with mean zero."""
 
     name: str = "LinearTrend"
 
-    def estimate(self, data, measure, *, seed, progress, start=None):
+    def fit(self, data, measure, context):
         """The intercept is the integral."""
-        design = np.column_stack([np.ones(data.n), data.x])
-        weights, *_ = np.linalg.lstsq(design, data.fx, rcond=None)
-        residuals = data.fx - design @ weights
-        covariance = residuals.T @ residuals / (data.n - design.shape[1]) / data.n
+        columns = np.column_stack([np.ones(data.n), data.x])
+        weights, *_ = np.linalg.lstsq(columns, data.fx, rcond=None)
+        residuals = data.fx - columns @ weights
+        dof = data.n - columns.shape[1]
 
-        def predictor(x, score, return_std):
-            mean = np.column_stack([np.ones(len(x)), x]) @ weights
-            return mean, np.tile(residuals.std(axis=0), (len(x), 1)) if return_std else None
+        def model(points, return_std):
+            values = weights[0] + points.x @ weights[1:]
+            return values, np.broadcast_to(residuals.std(axis=0), values.shape)
 
-        return sq.Estimate.build(
-            weights[0],
-            covariance,
-            scalar=data.scalar,
-            method=self.name,
+        return sq.Fit(
+            theta0=weights[0],
+            covariance=residuals.T @ residuals / dof / data.n,
+            model=model,
+            dof=dof,
             status=sq.Status("converged", f"{data.dim} slopes"),
-            n=data.n,
-            dof=data.n - design.shape[1],
-            values=data.fx,
-            fitted=design @ weights,
-            predictor=predictor,
+            fitted=columns @ weights,
         )
 
 

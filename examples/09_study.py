@@ -46,7 +46,7 @@ def main() -> None:
             answer = study.run()
             print(f"{before} evaluations were there, {study.status().done - before} are new")
             print(answer.describe(tuple(study.outputs)))
-        found = study.report(Path(directory) / "beam.html", Path(directory) / "beam.md")
+        found = sq.report.write(study, Path(directory) / "beam.html", Path(directory) / "beam.md")
         for effect in found["outputs"][0]["effects"]:
             (name,) = effect["inputs"]
             print(f"{name} explains {100 * effect['first']:.0f} % of the variance of deflection")

@@ -51,7 +51,7 @@ STAN_DATA = {"n": len(Y), "y": Y, "counts": COUNTS, "centres": CENTRES}
 
 
 def draws(n: int, seed: int = 0) -> dict[str, Any]:
-    """Points of the support, of no particular law."""
+    """Points of the support, of no particular distribution."""
     rng = np.random.default_rng(seed)
     return {
         "mu": rng.normal(size=n),

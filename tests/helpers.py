@@ -1,5 +1,6 @@
 """What several test modules share: closeness, 64-bit JAX, random networks and data."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,9 +13,10 @@ import pytest
 from steinquad.measures.affine import Affine
 from steinquad.networks.mlp import MLP
 from steinquad.networks.stein_network import SteinNetwork
+from steinquad.points import Points
 from steinquad.stein.inputs import NetworkFrame, SteinInputs, stein_inputs
-from steinquad.stein.multipliers import Constant, Points
-from steinquad.training.objective import TrainingSet
+from steinquad.stein.multipliers import Constant
+from steinquad.training.objective import Sizes, TrainingSet
 
 RTOL = {"float64": 1e-10, "float32": 1e-5}
 
@@ -24,6 +26,11 @@ def x64():
     """64-bit JAX types for every test of a directory whose conftest imports this."""
     with jax.enable_x64(True):
         yield
+
+
+def quick(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compiled with next to no optimization, which takes half the time: for what runs once."""
+    return jax.jit(function, compiler_options={"xla_backend_optimization_level": 0})
 
 
 def assert_close(actual: Any, desired: Any, rtol: float | None = None) -> None:
@@ -83,7 +90,13 @@ class FrozenNetwork(eqx.Module):
 
 
 def normal_data(
-    seed: int, *, n: int, dim: int, outputs: int = 1, weights: np.ndarray | None = None
+    seed: int,
+    *,
+    n: int,
+    dim: int,
+    outputs: int = 1,
+    weights: np.ndarray | None = None,
+    sizes: Sizes | None = None,
 ) -> TrainingSet:
     """Standard normal points and a smooth integrand with some noise."""
     rng = np.random.default_rng(seed)
@@ -94,4 +107,5 @@ def normal_data(
     )
     affine = Affine(np.zeros(dim), np.eye(dim), np.eye(dim))
     inputs, frame = stein_inputs(Points(x, -x), Constant(), affine)
-    return TrainingSet.build(inputs, frame, y, np.ones(n) if weights is None else weights)
+    weights = np.ones(n) if weights is None else weights
+    return TrainingSet.build(inputs, frame, y, weights, sizes=sizes)

@@ -1,4 +1,4 @@
-"""Chains whose law, score and autocorrelation are known exactly."""
+"""Chains whose distribution, score and autocorrelation are known exactly."""
 
 from typing import NamedTuple
 
@@ -14,6 +14,11 @@ class Known(NamedTuple):
     score: np.ndarray
     mean: np.ndarray
     variance: np.ndarray
+
+
+def independent(chains: int, draws: int, d: int, seed: int = 0) -> np.ndarray:
+    """Standard normal draws without autocorrelation; their score is minus themselves."""
+    return np.random.default_rng(seed).normal(size=(chains, draws, d))
 
 
 def autoregressive(seed: int, shape: tuple[int, int, int], rho: float) -> np.ndarray:

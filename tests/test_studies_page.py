@@ -1,4 +1,4 @@
-"""docs/studies.md: what it shows runs, and every key and law is told of."""
+"""docs/studies.md: what it shows runs, and every key and distribution is explained."""
 
 import re
 import shlex
@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from steinquad.cli.main import main
+from steinquad.methods import registry
 from steinquad.studies import file
-from steinquad.studies.distributions import LAWS
+from steinquad.studies.distributions import DISTRIBUTIONS
 from steinquad.studies.integrand import SIZES
 
 PAGE = (Path(__file__).parents[1] / "docs" / "studies.md").read_text(encoding="utf-8")
@@ -41,7 +42,7 @@ def test_the_commands(tmp_path, monkeypatch, capsys):
             assert line.split(" = ")[0] in shown
 
 
-def test_the_wishes_are_those_of_the_shipped_study():
+def test_the_requests_are_those_of_the_shipped_study():
     shipped = (files("steinquad.studies") / "examples" / "wind-farm" / "study.toml").read_text()
     assert tomllib.loads(TOML[1])["outputs"] == tomllib.loads(shipped)["outputs"]
     told = [line.split(" = ")[0].strip() for line in STATISTICS[1].splitlines()]
@@ -49,11 +50,12 @@ def test_the_wishes_are_those_of_the_shipped_study():
     assert told == ["std of thrust", *quantiles, "P[thrust > 0.9]"]
 
 
-def test_every_key_and_law_is_told():
-    keys = {*file.TOP, *file.FUNCTION, *file.COMMAND, *file.WISHES, *file.METHODS, *LAWS}
-    keys |= {key for _, own in LAWS.values() for key in own}
+def test_every_key_and_distribution_is_explained():
+    keys = {*file.TOP, *file.FUNCTION, *file.COMMAND, *file.REQUESTS, *registry.names()}
+    keys |= {*DISTRIBUTIONS}
+    keys |= {key for _, own in DISTRIBUTIONS.values() for key in own}
     keys |= {"runs", "until", "every", "where", "workers", "address", "pool", "here", "dask"}
     quoted = " ".join(re.findall(r"`([^`\n]+)`", PAGE))
-    words = set(re.findall(r"[\w]+", quoted))
+    words = set(re.findall(r"[\w-]+", quoted))
     assert {key for key in keys if not set(key.split()) <= words} == set()
     assert "2 GiB" in quoted and set(SIZES) >= {"GiB", "MB"}

@@ -4,13 +4,15 @@ Give an integrand and a distribution, or draws with values and scores, and get t
 an error bar from far fewer evaluations than Monte Carlo needs.
 """
 
-from steinquad import designs, kernels, problems
+from steinquad import designs, kernels, problems, report
 from steinquad.api import estimate, integrate
 from steinquad.chains import PosteriorSummary, posterior_expectation, targets
 from steinquad.dataset import Dataset
 from steinquad.errors import InputError
-from steinquad.estimate import Check, Estimate, Status
+from steinquad.estimate import Estimate
+from steinquad.fit import Check, Fit, Status
 from steinquad.measures import Draws, LogDensity, Product, Truncated
+from steinquad.methods.base import Method
 from steinquad.methods.bayesian_quadrature import BayesianQuadrature
 from steinquad.methods.bsn import BSN
 from steinquad.methods.choose import Choose
@@ -20,6 +22,7 @@ from steinquad.methods.polynomial import Polynomial
 from steinquad.methods.quasi_monte_carlo import QuasiMonteCarlo
 from steinquad.methods.regression import Regression
 from steinquad.methods.subset import Subset
+from steinquad.points import Points
 from steinquad.stein import multipliers
 from steinquad.stein.features import Features
 from steinquad.studies import Command, Study
@@ -45,11 +48,14 @@ __all__ = [
     "Draws",
     "Estimate",
     "Features",
+    "Fit",
     "GaussNewton",
     "HessianFree",
     "InputError",
     "LogDensity",
+    "Method",
     "MonteCarlo",
+    "Points",
     "Polynomial",
     "PosteriorSummary",
     "Product",
@@ -69,5 +75,6 @@ __all__ = [
     "multipliers",
     "posterior_expectation",
     "problems",
+    "report",
     "targets",
 ]

@@ -1,70 +1,93 @@
 """Add points until the checked standard deviation is small enough."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
 from steinquad._types import Array, Progress
 from steinquad.dataset import Dataset
 from steinquad.designs import Design, Sample
-from steinquad.estimate import Estimate, Status
+from steinquad.estimate import Estimate
+from steinquad.fit import Status, WarmStart
 from steinquad.measures import Measure
 
-__all__ = ["until"]
+__all__ = ["Rounds", "until"]
 
 LEAST_GROWTH, LARGEST_GROWTH = 1.5, 4.0  # of the number of points from one round to the next
 
 
+@dataclass(frozen=True, eq=False)
+class Rounds:
+    """Where the points of every round come from.
+
+    Attributes:
+        design: that places them.
+        measure: what they are drawn from.
+        evaluate: f.
+        n: number of points of the first round.
+        max_n: most points of all rounds.
+        seed: of the points.
+    """
+
+    design: Design
+    measure: Measure
+    evaluate: Callable[[Array], Array]
+    n: int
+    max_n: int
+    seed: int
+
+    def drawn(self, earlier: list[Sample], n: int, progress: Progress) -> list[Sample]:
+        """Samples of n points in all, after those of earlier rounds."""
+        if self.design.nested or not earlier:  # the same points and more
+            return [self.design.draw(self.measure, n, seed=self.seed, progress=progress)]
+        done = sum(len(sample.x) for sample in earlier)
+        own = int(np.random.SeedSequence([self.seed, len(earlier)]).generate_state(1)[0])
+        return [*earlier, self.design.draw(self.measure, n - done, seed=own, progress=progress)]
+
+    def next_size(self, n: int, excess: float) -> int:
+        """Points of all rounds after one more, if the std is `excess` times too large; n for none.
+
+        The std is presumed to fall as 1/n, between a plain average and a smooth fit.
+        """
+        growth = np.clip(excess, LEAST_GROWTH, LARGEST_GROWTH)
+        if self.design.nested:  # sequences are even at powers of two
+            growth = 2.0 if growth <= 2 else 4.0
+            growth = growth if growth * n <= self.max_n else 2.0
+        block = self.design.block  # chains are of one length
+        size = n + block * int(np.ceil((growth - 1) * n / block))
+        if not self.design.nested:
+            size = min(size, n + block * ((self.max_n - n) // block))
+        return size if n < size <= self.max_n else n
+
+
 def until(
     rtol: float,
-    *,
-    evaluate: Callable[[Array], Array],
-    fit: Callable[[Dataset, Estimate | None], Estimate],
-    design: Design,
-    measure: Measure,
-    n: int,
-    max_n: int,
-    seed: int,
+    rounds: Rounds,
+    fit: Callable[[Dataset, WarmStart | None], Estimate],
     progress: Progress,
 ) -> tuple[Estimate, Sample]:
     """The estimate at the first number of points with `std <= rtol |mean|`, or at `max_n`.
 
     Every round keeps all earlier points, evaluates f at new ones only, and starts the fit where
-    the last one ended. The next number of points presumes that the std falls as 1/n, between
-    a plain average and a smooth fit.
+    the last one ended.
     """
-    nested = getattr(design, "nested", False)
-    rounds: list[Sample] = []
-    known = _Known(evaluate)
-    estimate: Estimate | None = None
-    wanted = n
+    known = _Known(rounds.evaluate)
+    samples: list[Sample] = []
+    start: WarmStart | None = None
+    size = rounds.n
     while True:
-        done = sum(len(each.x) for each in rounds)
-        if nested:  # the same points and more
-            rounds = [design.draw(measure, wanted, seed=seed, progress=progress)]
-        else:
-            own = seed if not rounds else _derived(seed, len(rounds))
-            rounds.append(design.draw(measure, wanted - done, seed=own, progress=progress))
-        data = joined(rounds, [known(each.x) for each in rounds])
-        estimate = fit(data, estimate)
-        sample = Sample(
-            x=data.x,
-            notes=rounds[-1].notes,  # the first rounds are too short to judge chains by
-            stats=rounds[-1].stats,
-        )
+        samples = rounds.drawn(samples, size, progress)
+        sample = Sample.joined(samples)
+        data = sample.dataset(known(sample.x))
+        estimate = fit(data, start)
+        start = estimate.fit.warm_start
         target = rtol * np.abs(np.atleast_1d(estimate.mean))
         excess = float(np.max(np.atleast_1d(estimate.std) / np.maximum(target, 1e-300)))
         if excess <= 1 or not np.isfinite(excess):
             return estimate, sample
-        growth = np.clip(excess, LEAST_GROWTH, LARGEST_GROWTH)
-        if nested:  # sequences are even at powers of two
-            growth = 2.0 if growth <= 2 else 4.0
-            growth = growth if growth * data.n <= max_n else 2.0
-        block = getattr(design, "chains", 1)  # chains are of one length
-        wanted = data.n + block * int(np.ceil((growth - 1) * data.n / block))
-        if not nested:
-            wanted = min(wanted, data.n + block * ((max_n - data.n) // block))
-        if not data.n < wanted <= max_n:
+        size = rounds.next_size(data.n, excess)
+        if size == data.n:
             return _short_of(estimate, rtol, excess), sample
 
 
@@ -103,39 +126,8 @@ class _Known:
         )
 
 
-def joined(samples: list[Sample], values: list[Array]) -> Dataset:
-    """All rounds as one dataset; chains or replicates of different rounds are other groups."""
-    x = np.concatenate([sample.x for sample in samples])
-    fx = np.concatenate(values)
-    groups = None
-    if samples[0].groups is not None:
-        labels, offset = [], 0
-        for sample in samples:
-            assert sample.groups is not None
-            labels.append(sample.groups + offset)
-            offset += int(sample.groups.max()) + 1
-        groups = np.concatenate(labels)
-
-    def together(parts: list[Array | None]) -> Array | None:
-        known = [part for part in parts if part is not None]
-        return np.concatenate(known) if len(known) == len(parts) else None
-
-    return Dataset(
-        x,
-        fx,
-        together([sample.score for sample in samples]),
-        weights=together([sample.weights for sample in samples]),
-        groups=groups,
-        sampled=samples[0].sampled,
-    )
-
-
-def _derived(seed: int, round_: int) -> int:
-    return int(np.random.SeedSequence([seed, round_]).generate_state(1)[0])
-
-
 def _short_of(estimate: Estimate, rtol: float, excess: float) -> Estimate:
-    if estimate.status.code in ("suspect", "not_finite"):
+    if estimate.status.doubtful:
         return estimate
     return estimate.with_status(
         Status(

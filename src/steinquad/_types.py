@@ -1,7 +1,7 @@
 """Array aliases and the checks that every public entry point shares."""
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -40,8 +40,14 @@ def no_watch(step: int, weights: Array) -> None:
     del step, weights
 
 
-def as_finite(name: str, values: Any, ndim: tuple[int, ...] = (1, 2)) -> Array:
-    """`values` (array, list or data frame) as float64, refused if not numeric or not finite."""
+def as_finite(name: str, values: ArrayLike, ndim: tuple[int, ...] = (1, 2)) -> Array:
+    """`values` as a float64 array, refused if not numeric or not finite.
+
+    Args:
+        name: of the argument, for the message.
+        values: array, list or data frame.
+        ndim: allowed numbers of axes.
+    """
     try:
         if np.iscomplexobj(values):
             raise TypeError
@@ -51,8 +57,8 @@ def as_finite(name: str, values: Any, ndim: tuple[int, ...] = (1, 2)) -> Array:
             f"{name} is not numeric (got {type(values).__name__}); pass an array of numbers."
         ) from None
     if array.ndim not in ndim:
-        wanted = " or ".join(f"{k}-d" for k in ndim)
-        raise InputError(f"{name} has shape {array.shape}; pass a {wanted} array.")
+        allowed = " or ".join(f"{k}-d" for k in ndim)
+        raise InputError(f"{name} has shape {array.shape}; pass a {allowed} array.")
     bad = ~np.isfinite(array)
     if bad.any():
         row = int(np.argwhere(bad)[0][0]) if array.ndim else 0
@@ -64,8 +70,14 @@ def as_finite(name: str, values: Any, ndim: tuple[int, ...] = (1, 2)) -> Array:
     return array
 
 
-def as_points(name: str, values: Any, dim: int | None = None) -> Array:
-    """Points as an (n, d) float64 array; shape (n,) means d = 1."""
+def as_points(name: str, values: ArrayLike, dim: int | None = None) -> Array:
+    """Points as an (n, d) float64 array, checked by `as_finite`; shape (n,) means d = 1.
+
+    Args:
+        name: of the argument, for the message.
+        values: the points.
+        dim: the measure's, which d has to be; None for any.
+    """
     array = as_finite(name, values)
     if array.ndim == 1:
         array = array[:, None]

@@ -8,20 +8,17 @@ import numpy as np
 
 from steinquad._float64 import float64
 from steinquad._threads import few_threads
-from steinquad._tolerance import joined, until
+from steinquad._tolerance import Rounds, until
 from steinquad._types import Array, Progress, no_progress
-from steinquad.checking.cross_fit import checked, cross_fit, widened
-from steinquad.checking.plausibility import beside_average, well_informed
 from steinquad.dataset import Dataset, check_inside
-from steinquad.designs import IID, Design, Sample
+from steinquad.designs import Design, Sample
+from steinquad.designs.base import as_count
 from steinquad.errors import InputError
-from steinquad.estimate import Estimate, Status
+from steinquad.estimate import Estimate
+from steinquad.fit import Context, Status, WarmStart
 from steinquad.measures import Draws, Measure, as_measure
 from steinquad.methods.base import Method
-from steinquad.methods.bsn import BSN
 from steinquad.methods.choose import Choose
-from steinquad.methods.monte_carlo import MonteCarlo
-from steinquad.methods.quasi_monte_carlo import QuasiMonteCarlo
 
 __all__ = ["estimate", "integrate"]
 
@@ -68,50 +65,34 @@ def integrate(
     True
     """
     measure = as_measure(measure)
+    method = _as_method(method, folds)
+    design = method.design if design is None else design
+    if not isinstance(design, Design):
+        raise InputError(f"design is {design!r}; pass a design such as sq.designs.Sobol().")
     if n is None and isinstance(measure, Draws):
         n = len(measure.x)
     if rtol is not None:
         _check_tolerance(rtol, max_n, measure)
-        n = _first_round(design or getattr(method, "design", None), max_n) if n is None else n
-    if n is None:
-        raise InputError(
-            "n is missing; say how many evaluations of f to make, e.g. n=1000, or pass rtol=."
-        )
-    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 2:
-        raise InputError(f"n is {n!r}; give an integer of at least 2.")
+        n = design.first_round(max_n) if n is None else n
+    n = _as_n(n)
     _check_seed(seed)
-    _check_folds(folds)
-    method = Choose() if method is None else _check_method(method)
-    method = _with_folds(method, int(folds))
-    if rtol is not None and n > max_n:
-        raise InputError(f"n is {n} but max_n is {max_n}; begin with fewer points or allow more.")
-    design = getattr(method, "design", IID()) if design is None else design
-    if not isinstance(design, Design):
-        raise InputError(f"design is {design!r}; pass a design such as sq.designs.Sobol().")
     report = progress or no_progress
 
-    def fit(data: Dataset, start: Estimate | None) -> Estimate:
-        if rtol is None or getattr(method, "checks_itself", False):
-            return _estimate(data, measure, method, folds, seed, report, start)
-        est = _estimate(data, measure, method, folds or 2, seed, report, start)
-        return est if est.check is None else widened(est, est.check)
+    def evaluated(x: Array) -> Array:
+        return _evaluate(f, x, vectorized)
+
+    def fit(data: Dataset, start: WarmStart | None) -> Estimate:
+        checks, widen = (folds, False) if rtol is None else (folds or 2, True)
+        context = Context(int(seed), report, start)
+        return _estimate(data, measure, method, context, folds=checks, widen=widen)
 
     if rtol is None:
-        sample = design.draw(measure, int(n), seed=seed, progress=report)
-        values = _evaluate(f, sample.x, vectorized)
-        return _noted(fit(joined([sample], [values]), None), sample)
-    est, sample = until(
-        rtol,
-        evaluate=lambda x: _evaluate(f, x, vectorized),
-        fit=fit,
-        design=design,
-        measure=measure,
-        n=int(n),
-        max_n=int(max_n),
-        seed=seed,
-        progress=report,
-    )
-    return _noted(est, sample)
+        sample = design.draw(measure, n, seed=seed, progress=report)
+        return _noted(fit(sample.dataset(evaluated(sample.x)), None), sample)
+    if n > max_n:
+        raise InputError(f"n is {n} but max_n is {max_n}; begin with fewer points or allow more.")
+    rounds = Rounds(design, measure, evaluated, n=n, max_n=int(max_n), seed=seed)
+    return _noted(*until(rtol, rounds, fit, report))
 
 
 @float64
@@ -139,37 +120,22 @@ def estimate(
     if not isinstance(data, Dataset):
         raise InputError(f"data is {type(data).__name__}; pass sq.Dataset(x, fx, score).")
     _check_seed(seed)
-    _check_folds(folds)
     known = None if measure is None else as_measure(measure)
-    method = Choose() if method is None else _check_method(method)
-    method = _with_folds(method, int(folds))
-    return _estimate(data, known, method, folds, seed, progress or no_progress, None)
+    context = Context(int(seed), progress or no_progress)
+    return _estimate(data, known, _as_method(method, folds), context, folds=folds)
 
 
 def _estimate(
-    data: Dataset,
-    measure: Measure | None,
-    method: Method,
-    folds: int,
-    seed: int,
-    progress: Progress,
-    start: Estimate | None,
+    data: Dataset, measure: Measure | None, method: Method, context: Context, **options: Any
 ) -> Estimate:
+    """`Method.estimate` with these options, of data that the measure has completed."""
     if measure is not None:
         data = _complete(data, measure)
     used = np.flatnonzero(data.effective_weights > 0)
     if 2 <= len(used) < data.n:  # points without weight say nothing
         data = data.take(used)
-    seed = int(seed)
     with few_threads(data.n):
-        est = method.estimate(data, measure, seed=seed, progress=progress, start=start)
-        est = well_informed(beside_average(est, data), data)
-        average = isinstance(method, MonteCarlo | QuasiMonteCarlo)  # no fit to check
-        final = est.check is not None or est.status.code in ("constant", "not_finite")
-        if not folds or average or final:
-            return est
-        check = cross_fit(method, data, measure, est, folds=folds, seed=seed, progress=progress)
-        return checked(est, check)
+        return method.estimate(data, measure, context, **options)
 
 
 def _noted(est: Estimate, sample: Sample) -> Estimate:
@@ -227,35 +193,23 @@ def _check_seed(seed: int) -> None:
         raise InputError(f"seed is {seed!r}; give an integer >= 0.")
 
 
-def _check_method(method: Any) -> Method:
+def _as_n(n: Any) -> int:
+    if n is None:
+        raise InputError(
+            "n is missing; say how many evaluations of f to make, e.g. n=1000, or pass rtol=."
+        )
+    return as_count("n", n, 2)
+
+
+def _as_method(method: Any, folds: int) -> Method:
+    """A method, by default `Choose()`, with as many folds as asked for if it makes its own."""
+    whole = isinstance(folds, int | np.integer) and not isinstance(folds, bool)
+    if not whole or folds == 1 or folds < 0:
+        raise InputError(f"folds is {folds!r}; give an integer of at least 2, or 0 for no check.")
+    method = Choose() if method is None else method
     if not isinstance(method, Method):
         raise InputError(f"method is {method!r}; pass a method object such as sq.BSN().")
-    return method
-
-
-def _with_folds(method: Method, folds: int) -> Method:
-    """A method that cross-fits itself does so with as many folds as asked for."""
-    if folds and isinstance(method, Choose | BSN) and method.checks_itself:
-        return replace(method, folds=folds)
-    return method
-
-
-def _check_folds(folds: int) -> None:
-    if (
-        isinstance(folds, bool)
-        or not isinstance(folds, int | np.integer)
-        or folds == 1
-        or folds < 0
-    ):
-        raise InputError(f"folds is {folds!r}; give an integer of at least 2, or 0 for no check.")
-
-
-def _first_round(design: Any, max_n: int) -> int:
-    """About 200 points: a number of chains, or a power of two for each replicate."""
-    chains, replicates = getattr(design, "chains", 1), getattr(design, "replicates", 0)
-    if replicates:
-        return min(replicates * 16, max_n)
-    return min(chains * -(-200 // chains), max_n)
+    return method.with_folds(int(folds)) if folds else method
 
 
 def _check_tolerance(rtol: float, max_n: int, measure: Measure) -> None:

@@ -7,18 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from steinquad._types import Array, as_finite, as_points
+from steinquad._types import Array, ArrayLike, as_finite, as_points
 from steinquad.errors import InputError
 from steinquad.support import Support
 
 __all__ = ["Dataset", "as_weights", "check_inside"]
 
+BY_POINT = ("x", "fx", "score", "weights", "noise", "groups")  # fields with a row for each point
 SMALLEST_SPREAD, LARGEST_SPREAD = 1e-60, 1e60  # of f: fourth powers are formed
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Dataset:
     """Points that somebody already has, with the integrand's values there.
+
+    Everything is checked once, here; `take` and `completed` check only what is new.
 
     Args:
         x: points, (n, d) or (n,) for d = 1; arrays or data frames.
@@ -44,84 +47,73 @@ class Dataset:
 
     x: Array
     fx: Array
-    score: Array | None = None
-    support: Support | None = None
-    weights: Array | None = None
-    names: tuple[str, ...] = ()
-    noise: Array | None = None
-    groups: np.ndarray | None = None
-    sampled: bool = True
-    scalar: bool = True
+    score: Array | None
+    support: Support | None
+    weights: Array | None
+    names: tuple[str, ...]
+    noise: Array | None
+    groups: np.ndarray | None
+    sampled: bool
+    scalar: bool  # whether fx came as (n,), so that answers are numbers
 
     def __init__(
         self,
-        x: Any,
-        fx: Any,
-        score: Any = None,
+        x: ArrayLike,
+        fx: ArrayLike,
+        score: ArrayLike | None = None,
         support: Any = None,
-        weights: Any = None,
+        weights: ArrayLike | None = None,
         names: Sequence[str] | None = None,
-        noise: Any = None,
-        groups: Any = None,
+        noise: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
         sampled: bool = True,
     ) -> None:
-        points = as_points("x", x)
-        values = as_finite("fx", fx)
+        points, values = as_points("x", x), as_finite("fx", fx)
         n, dim = points.shape
         if n < 2:
             raise InputError(f"x has {n} point{'s' * (n != 1)}; give at least 2.")
         if dim == 0:
             raise InputError("x has no columns; give points of shape (n, d).")
-        if len(values) != n or values.size == 0:
-            raise InputError(
-                f"fx has shape {values.shape} but x has {n} points; "
-                f"pass values of shape ({n},) or ({n}, k)."
-            )
-        spread = np.ptp(values.reshape(n, -1), axis=0)
-        extreme = spread[(spread > 0) & ((spread < SMALLEST_SPREAD) | (spread > LARGEST_SPREAD))]
-        if len(extreme):
-            raise InputError(
-                f"fx varies by {extreme[0]:.1e}, whose powers float64 cannot hold; "
-                "multiply f by a constant and divide the answer by it."
-            )
+        columns = _outputs(values, n)
         names = _column_names(x, dim) if names is None else tuple(names)
         box = None if support is None else Support.parse(support, dim, names)
         if box is not None:
             check_inside(points, box)
-        set_field = object.__setattr__
-        set_field(self, "x", points)
-        set_field(self, "fx", values.reshape(n, -1))
-        set_field(self, "scalar", values.ndim == 1)
-        set_field(self, "names", names)
-        set_field(self, "score", None if score is None else _like("score", score, points))
-        set_field(self, "support", box)
-        set_field(self, "weights", None if weights is None else as_weights(weights, n))
-        k = values.reshape(n, -1).shape[1]
-        set_field(self, "noise", None if noise is None else _noise(noise, n, k))
-        set_field(self, "groups", None if groups is None else _groups(groups, n))
-        set_field(self, "sampled", bool(sampled))
-
-    def completed(self, score: Array, support: Support, names: Sequence[str]) -> "Dataset":
-        """The same evaluations with what a measure knows of them."""
-        fx = self.fx[:, 0] if self.scalar else self.fx
-        return Dataset(
-            self.x,
-            fx,
-            score,
-            support,
-            self.weights,
-            names,
-            self.noise,
-            self.groups,
-            self.sampled,
+        # The one assignment: a frozen dataclass has no other way to set checked fields.
+        vars(self).update(
+            x=points,
+            fx=columns,
+            score=None if score is None else _like("score", score, points),
+            support=box,
+            weights=None if weights is None else as_weights(weights, n),
+            names=names,
+            noise=None if noise is None else _noise(noise, n, columns.shape[1]),
+            groups=None if groups is None else _groups(groups, n),
+            sampled=bool(sampled),
+            scalar=values.ndim == 1,
         )
 
+    def completed(self, score: Array, support: Support, names: Sequence[str]) -> "Dataset":
+        """The same evaluations with what a measure knows of them.
+
+        Args:
+            score: gradient of its log density at the points, (n, d).
+            support: where it lives; the points must lie inside.
+            names: of its coordinates.
+        """
+        check_inside(self.x, support)
+        score = _like("score", score, self.x)
+        return self._with(score=score, support=support, names=tuple(names))
+
     def take(self, rows: np.ndarray) -> "Dataset":
-        """Some of the evaluations, in the order of `rows`; what was checked is not again."""
+        """Some of the evaluations, in the order of `rows`, with all that belongs to them."""
+        arrays = {name: getattr(self, name) for name in BY_POINT}
+        return self._with(**{k: None if a is None else a[rows] for k, a in arrays.items()})
+
+    def _with(self, **changes: Any) -> "Dataset":
+        """The same with some fields changed to what is known to be right."""
         part = copy.copy(self)
-        for name in ("x", "fx", "score", "weights", "noise", "groups"):
-            array = getattr(self, name)
-            object.__setattr__(part, name, None if array is None else array[rows])
+        vars(part).update(changes)
         return part
 
     @property
@@ -140,8 +132,16 @@ class Dataset:
         return self.fx.shape[1]
 
     @property
+    def constant(self) -> np.ndarray:
+        """Which outputs take one value at all points, (k,); their integral is that value."""
+        return np.ptp(self.fx, axis=0) == 0
+
+    @property
     def effective_weights(self) -> Array:
-        """Weights that add up to the effective sample size; ones where none were given."""
+        """Weights that add up to the effective sample size, (n,); ones where none were given.
+
+        With them sums over points count as what they are worth, `(sum w)^2 / sum w^2` in all.
+        """
         if self.weights is None:
             return np.ones(self.n)
         w = self.weights / self.weights.sum()
@@ -149,7 +149,7 @@ class Dataset:
 
 
 def check_inside(x: Array, support: Support) -> None:
-    """Refuse points outside the support, naming the first."""
+    """Refuse points (n, d) outside the closed support with an error that names the first row."""
     inside = support.contains(x)
     if not inside.all():
         row = int(np.flatnonzero(~inside)[0])
@@ -160,6 +160,24 @@ def check_inside(x: Array, support: Support) -> None:
         )
 
 
+def _outputs(values: Array, n: int) -> Array:
+    """The values of n points as (n, k), refused if their powers overflow."""
+    if len(values) != n or values.size == 0:
+        raise InputError(
+            f"fx has shape {values.shape} but x has {n} points; "
+            f"pass values of shape ({n},) or ({n}, k)."
+        )
+    columns = values.reshape(n, -1)
+    spread = np.ptp(columns, axis=0)
+    extreme = spread[(spread > 0) & ((spread < SMALLEST_SPREAD) | (spread > LARGEST_SPREAD))]
+    if len(extreme):
+        raise InputError(
+            f"fx varies by {extreme[0]:.1e}, whose powers float64 cannot hold; "
+            "multiply f by a constant and divide the answer by it."
+        )
+    return columns
+
+
 def _column_names(x: Any, dim: int) -> tuple[str, ...]:
     columns: Sequence[Any] | None = getattr(x, "columns", None)
     if columns is None or len(columns) != dim:
@@ -167,7 +185,7 @@ def _column_names(x: Any, dim: int) -> tuple[str, ...]:
     return tuple(str(column) for column in columns)
 
 
-def _like(name: str, values: Any, points: Array) -> Array:
+def _like(name: str, values: ArrayLike, points: Array) -> Array:
     array = as_points(name, values)
     if array.shape != points.shape:
         raise InputError(
@@ -177,8 +195,8 @@ def _like(name: str, values: Any, points: Array) -> Array:
     return array
 
 
-def as_weights(weights: Any, n: int) -> Array:
-    """Weights of n points: >= 0, at least two of them positive."""
+def as_weights(weights: ArrayLike, n: int) -> Array:
+    """Weights of n points as float64, (n,): refused unless >= 0, at least two of them positive."""
     array = as_finite("weights", weights, ndim=(1,))
     if len(array) != n:
         raise InputError(f"weights has {len(array)} entries but x has {n} points.")
@@ -190,7 +208,7 @@ def as_weights(weights: Any, n: int) -> Array:
     return array
 
 
-def _noise(noise: Any, n: int, k: int) -> Array:
+def _noise(noise: ArrayLike, n: int, k: int) -> Array:
     array = np.asarray(as_finite("noise", noise, ndim=(0, 1, 2)))
     if array.ndim == 1:
         array = array[:, None]
@@ -204,7 +222,7 @@ def _noise(noise: Any, n: int, k: int) -> Array:
     return np.broadcast_to(array, (n, k)).copy()
 
 
-def _groups(groups: Any, n: int) -> np.ndarray:
+def _groups(groups: ArrayLike, n: int) -> np.ndarray:
     array = np.asarray(groups)
     if array.shape != (n,):
         raise InputError(f"groups has shape {array.shape} but x has {n} points; pass ({n},).")

@@ -1,71 +1,40 @@
 """The answer of every method: the expectation with its uncertainty, and how it was found."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import numpy as np
 from scipy.special import stdtrit
 
 from steinquad._types import Array, as_points
+from steinquad.dataset import Dataset
 from steinquad.errors import InputError
+from steinquad.fit import Check, Fit, Status
+from steinquad.measures.base import Measure
+from steinquad.points import Space
 
-__all__ = ["Check", "Estimate", "Status"]
-
-StatusCode: TypeAlias = Literal[
-    "converged", "constant", "max_steps", "max_n", "suspect", "not_finite"
-]
-# predict(x, score, return_std) -> mean (n, k), std (n, k) or None
-Predictor: TypeAlias = Callable[[Array, Array | None, bool], tuple[Array, Array | None]]
-
-
-@dataclass(frozen=True)
-class Status:
-    """How it went: a word to branch on and a sentence to read.
-
-    `converged`: all is well. `constant`: f does not vary, the answer is exact. `max_steps`:
-    training ended before it settled. `max_n`: a tolerance was not reached. `suspect`: a check
-    failed, do not trust the answer before reading the sentence. `not_finite`: numerical failure.
-    """
-
-    code: StatusCode
-    message: str
-
-    def __str__(self) -> str:
-        return f"{self.code}: {self.message}"
-
-
-@dataclass(frozen=True, eq=False)
-class Check:
-    """A second opinion by cross-fitting: every point judged by a fit that has not seen it.
-
-    Attributes:
-        mean: the held-out corrected estimate, unbiased for independent draws.
-        std: its standard error, from the held-out residuals alone.
-        folds: how many parts the data were split into.
-        dof: degrees of freedom of `std`.
-        residual: root mean square of the held-out residuals of each output, (k,).
-        distance: largest difference between the two estimates, in units of `std`.
-        predicted: what the fits say of the points that they have not seen, (n, k); NaN where none.
-    """
-
-    mean: Any
-    std: Any
-    folds: int
-    dof: float
-    residual: Array
-    distance: float
-    predicted: Array | None = field(default=None, repr=False)
+__all__ = ["Estimate"]
 
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """An expectation and its uncertainty.
+    """An expectation and its uncertainty: the answer alone; `fit` has the model behind it.
 
-    `mean` and `std` are floats for one integrand and arrays (k,) for several; `covariance` is then
-    (k, k). `stats` holds what the method has to report, `history` the loss and theta0 at every
-    training step, `check` the cross-fitted second opinion where one was asked for, and
-    `candidates` a row for every method that was considered.
+    Attributes:
+        mean: a float for one integrand, (k,) for several.
+        std: likewise; what an error bar should show.
+        method: name of the method, and where it chose another, of that.
+        status: how it went, a word and a sentence.
+        n: number of points.
+        covariance: of the means, (k, k).
+        dof: degrees of freedom of the std; `interval` uses Student's t for few.
+        stats: what method and design have to report.
+        check: the cross-fitted second opinion, where one was asked for or the method makes it.
+        candidates: a row for every method that was considered.
+        values: of f at the points that were used, (n, k).
+        fit: the model of f, its integral and its training.
+        space: what completes points for the model.
     """
 
     mean: Any
@@ -74,28 +43,36 @@ class Estimate:
     status: Status
     n: int
     covariance: Array = field(repr=False)
+    values: Array = field(repr=False)
+    fit: Fit = field(repr=False)
+    space: Space = field(repr=False)
     dof: float = field(default=np.inf, repr=False)
     stats: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    history: Mapping[str, Array] = field(default_factory=dict, repr=False)
-    values: Array | None = field(default=None, repr=False)
-    fitted: Array | None = field(default=None, repr=False)
     check: Check | None = field(default=None, repr=False)
     candidates: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
-    predictor: Predictor | None = field(default=None, repr=False)
-    # Integral of what `predict` returns; differs from the mean where that is corrected.
-    _model_mean: Array | None = field(default=None, repr=False)
-    _state: Any = field(default=None, repr=False)  # what a method needs to start from here
 
     @classmethod
-    def build(cls, mean: Array, covariance: Array, *, scalar: bool, **fields: Any) -> "Estimate":
-        """From a mean (k,) and a covariance (k, k); floats for one integrand given as (n,)."""
-        mean = np.asarray(mean, dtype=np.float64)
-        covariance = np.asarray(covariance, dtype=np.float64)
-        std = np.sqrt(np.diag(covariance))
-        fields.setdefault("_model_mean", mean)
-        if scalar:
-            return cls(mean=float(mean[0]), std=float(std[0]), covariance=covariance, **fields)
-        return cls(mean=mean, std=std, covariance=covariance, **fields)
+    def of(cls, fit: Fit, data: Dataset, measure: Measure | None, *, method: str) -> "Estimate":
+        """The answer of a fit to these data, with floats for one integrand given as (n,)."""
+        mean, std, check = fit.mean, fit.std, fit.check
+        if data.scalar:
+            mean, std = float(mean[0]), float(std[0])
+            check = None if check is None else check.as_scalar()
+        return cls(
+            mean=mean,
+            std=std,
+            method=f"{method}: {fit.chosen}" if fit.chosen else method,
+            status=fit.status,
+            n=data.n,
+            covariance=fit.covariance,
+            values=data.fx,
+            fit=fit,
+            space=Space(data, measure),
+            dof=fit.dof,
+            stats=fit.stats,
+            check=check,
+            candidates=fit.candidates,
+        )
 
     def interval(self, level: float = 0.95) -> tuple[Any, Any]:
         """Central interval of the given level: normal, or Student's t at small samples."""
@@ -112,13 +89,14 @@ class Estimate:
             score: gradient of the log density there; found by itself when a measure was given.
             return_std: also return the model's own standard deviation.
         """
-        if self.predictor is None:
+        if self.fit.model is None:
             raise InputError(
                 f"the estimate by {self.method} carries no model of f to predict with."
             )
-        points = as_points("x", x)
-        scores = None if score is None else as_points("score", score)
-        mean, std = self.predictor(points, scores, return_std)
+        points = self.space.points(
+            as_points("x", x), None if score is None else as_points("score", score)
+        )
+        mean, std = self.fit.predict(points, return_std=return_std)
         if isinstance(self.mean, float):
             mean, std = mean[:, 0], None if std is None else std[:, 0]
         return (mean, std) if return_std else mean

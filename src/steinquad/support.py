@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from steinquad._types import Array
+from steinquad._types import Array, ArrayLike
 from steinquad.errors import InputError
 
 __all__ = ["Support"]
@@ -25,6 +25,12 @@ REFUSED = {
 class Support:
     """The box `low < x < high`, with infinite entries for open sides.
 
+    Make one with `real`, `box` or `parse`; the fields themselves are not checked.
+
+    Attributes:
+        low: left sides, (d,), -inf where open.
+        high: right sides, (d,), inf where open.
+
     >>> Support.real(2).contains([[0.0, 1.0]])
     array([ True])
     """
@@ -39,11 +45,11 @@ class Support:
 
     @property
     def bounded(self) -> tuple[int, ...]:
-        """Coordinates with at least one finite side."""
+        """Indices of the coordinates with a finite side, which need a boundary factor."""
         return tuple(np.flatnonzero(np.isfinite(self.low) | np.isfinite(self.high)).tolist())
 
-    def contains(self, x: Any) -> np.ndarray:
-        """Which points of the batch (n, d) lie in the closed box."""
+    def contains(self, x: ArrayLike) -> np.ndarray:
+        """Which points of a batch lie in the closed box, (n, d) -> (n,) of booleans."""
         x = np.asarray(x, dtype=np.float64)
         return np.all((x >= self.low) & (x <= self.high), axis=-1)
 
@@ -65,8 +71,14 @@ class Support:
         return cls(np.full(dim, -np.inf), np.full(dim, np.inf))
 
     @classmethod
-    def box(cls, low: Any, high: Any, dim: int) -> "Support":
-        """The box between `low` and `high`, scalars or (dim,)."""
+    def box(cls, low: ArrayLike, high: ArrayLike, dim: int) -> "Support":
+        """The box between `low` and `high`, refused if it is empty.
+
+        Args:
+            low: left sides, a number for all coordinates or (dim,); -inf where open.
+            high: right sides, likewise.
+            dim: number of coordinates.
+        """
         low = np.broadcast_to(np.asarray(low, dtype=np.float64), (dim,)).copy()
         high = np.broadcast_to(np.asarray(high, dtype=np.float64), (dim,)).copy()
         if not np.all(low < high):
@@ -78,7 +90,7 @@ class Support:
 
     @classmethod
     def join(cls, parts: Sequence["Support"]) -> "Support":
-        """The product of several supports."""
+        """The product of several supports, their coordinates one after the other."""
         return cls(
             np.concatenate([part.low for part in parts]),
             np.concatenate([part.high for part in parts]),
@@ -123,7 +135,7 @@ class Support:
                 a, b = sides
                 low[i] = -np.inf if a is None else float(a)
                 high[i] = np.inf if b is None else float(b)
-            except (TypeError, ValueError):
+            except (OverflowError, TypeError, ValueError):
                 raise InputError(
                     f"support of coordinate {coordinate!r} is {sides!r}; "
                     "give a pair (low, high) with None for an open side."

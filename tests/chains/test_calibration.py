@@ -1,4 +1,4 @@
-"""Errors over stds on chains of known laws, 20 repetitions: honest, and far below the plain ones.
+"""Errors over stds on known chains, 20 repetitions: honest, and far below the plain ones.
 
 |error| / std lies between 0.3 and 3 in the median and below 6 at worst. The 95 % intervals cover
 at least 85 % of 20 and more; that 17 or fewer of 20 would cover by chance has probability 7.5 %,
@@ -15,20 +15,20 @@ import steinquad as sq
 REPETITIONS = 20
 
 
-def repeat(law, d, **settings):
+def repeat(distribution, d, **settings):
     """Errors of plain and better answers, their stds and whether covered, (repetitions, ...)."""
     rows = []
     for seed in range(REPETITIONS):
-        known = law(300 + seed, d, **settings)
-        found = sq.posterior_expectation(known.draws, score=known.score)
+        known = distribution(300 + seed, d, **settings)
+        result = sq.posterior_expectation(known.draws, score=known.score)
         for i in range(d):
-            mean, variance = found[f"x{i}"], found[f"x{i}", "variance"]
+            mean, variance = result[f"x{i}"], result[f"x{i}", "variance"]
             for row, truth in ((mean, known.mean[i]), (variance, known.variance[i])):
                 covered = row.low <= truth <= row.high
                 rows.append((row.plain - truth, row.mcse, row.mean - truth, row.std, covered))
-        if law is skewed:  # x0 is a logarithm of a gamma variable of shape 2
+        if distribution is skewed:  # x0 is a logarithm of a gamma variable of shape 2
             for p in (5, 50, 95):
-                row, truth = found["x0", f"{p}%"], loggamma.ppf(p / 100, 2.0)
+                row, truth = result["x0", f"{p}%"], loggamma.ppf(p / 100, 2.0)
                 covered = row.low <= truth <= row.high
                 rows.append((row.plain - truth, row.mcse, row.mean - truth, row.std, covered))
     return np.array(rows).reshape(REPETITIONS, -1, 5)
@@ -41,8 +41,8 @@ def honest(error, std):
 
 @pytest.mark.parametrize(("d", "rho"), [(1, 0.5), (2, 0.8), (5, 0.5)])
 def test_skewed_chains(d, rho):
-    found = repeat(skewed, d, rho=rho, draws=500)
-    plain, mcse, error, std, covered = np.moveaxis(found, 2, 0)
+    repeated = repeat(skewed, d, rho=rho, draws=500)
+    plain, mcse, error, std, covered = np.moveaxis(repeated, 2, 0)
     assert honest(error, std)
     assert not honest(error, 0.1 * std)
     assert honest(plain, mcse)
@@ -53,7 +53,7 @@ def test_skewed_chains(d, rho):
 
 
 def test_normal_chains_are_exact_and_say_so():
-    found = repeat(normal, 2, rho=0.8)
-    plain, _, error, std, covered = np.moveaxis(found, 2, 0)
+    repeated = repeat(normal, 2, rho=0.8)
+    plain, _, error, std, covered = np.moveaxis(repeated, 2, 0)
     assert np.abs(error).max() < 1e-10 < np.abs(plain).min() and std.max() < 1e-6
     assert covered.all()

@@ -8,8 +8,8 @@ import pytest
 import scipy.signal
 
 import steinquad as sq
-from steinquad.checking.cross_fit import parts
-from steinquad.methods.monte_carlo import MonteCarlo
+from steinquad.checking.folds import folds_of
+from steinquad.fit import Constant
 
 
 def normal(d):
@@ -43,27 +43,23 @@ def test_predictions_are_those_of_fits_that_have_not_seen_the_point():
     est = sq.estimate(data, measure=normal(2), method=method, folds=3)
     left = est.values - est.check.predicted  # the residual is of theta0 + left, part by part
     assert np.sqrt(np.mean(left**2)) == pytest.approx(est.check.residual[0], rel=0.1)
-    assert np.mean(left**2) > np.mean((est.values - est.fitted) ** 2)
+    assert np.mean(left**2) > np.mean((est.values - est.fit.fitted) ** 2)
     assert "predicted" not in est.to_dict()["check"]
 
 
 @dataclass(frozen=True)
-class Overfitted:
+class Overfitted(sq.Method):
     """Remembers its data and believes that their fit is perfect: what a check must expose."""
 
     name: str = "Overfitted"
 
-    def estimate(self, data, measure, *, seed, progress, start=None):
-        plain = MonteCarlo().estimate(data, measure, seed=seed, progress=progress)
-        wrong = float(plain.mean) + 1.0
-        return sq.Estimate.build(
-            np.array([wrong]),
-            np.array([[1e-6]]),
-            scalar=True,
-            method=self.name,
+    def fit(self, data, measure, context):
+        wrong = data.fx.mean(axis=0) + 1.0
+        return sq.Fit(
+            theta0=wrong,
+            covariance=np.array([[1e-6]]),
+            model=Constant(wrong, np.zeros(1)),
             status=sq.Status("converged", "sure of itself"),
-            n=data.n,
-            predictor=lambda x, score, std: (np.full((len(x), 1), wrong), None),
         )
 
 
@@ -77,11 +73,11 @@ def test_a_wrong_but_confident_method_is_suspect():
 
 def test_parts_are_disjoint_random_or_in_blocks():
     x = np.arange(20.0)
-    free = parts(sq.Dataset(x, x), 4, seed=0)
+    free = folds_of(sq.Dataset(x, x), 4, seed=0)
     assert sorted(np.concatenate(free)) == list(range(20)) and np.any(np.diff(free[0]) > 1)
-    chain = parts(sq.Dataset(x, x, groups=np.zeros(20)), 4, seed=0)
+    chain = folds_of(sq.Dataset(x, x, groups=np.zeros(20)), 4, seed=0)
     assert all(np.all(np.diff(part) == 1) for part in chain)
-    replicates = parts(sq.Dataset(x, x, groups=np.repeat(np.arange(5), 4)), 2, seed=0)
+    replicates = folds_of(sq.Dataset(x, x, groups=np.repeat(np.arange(5), 4)), 2, seed=0)
     assert [len(part) for part in replicates] == [12, 8]
 
 

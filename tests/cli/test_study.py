@@ -126,7 +126,6 @@ def test_failures_are_shown_and_can_be_tried_again(folder, monkeypatch, capsys):
     assert code == 0 and "by answer" in out.out
     code, out = run(monkeypatch, capsys, "export", "s.toml", "bad.csv", "--failed")
     assert code == 0 and "'y<i>' is nan" in (folder / "bad.csv").read_text()
-    monkeypatch.setattr("steinquad.studies.evaluation._loaded", {})  # as in another process
     (folder / "f.py").write_text(FUNCTION)
     code, out = run(monkeypatch, capsys, "run", "s.toml", "--retry-failed")
     assert code == 0 and "suspect: the evaluations are by 2 versions" in out.out

@@ -7,8 +7,8 @@ import pytest
 
 import steinquad as sq
 from steinquad.checking.standard_error import standard_error
-from steinquad.fitting.ensemble import Member
 from steinquad.fitting.ensemble_answer import BETWEEN, combine
+from steinquad.fitting.member import Member
 
 N, FOLDS = 80, 4
 
@@ -21,6 +21,11 @@ def member(theta0, held, values, variance=0.04):
     return Member(
         SimpleNamespace(theta0=theta0), None, lambda: posterior, np.asarray(held, int), values
     )
+
+
+def frame_of(values, weights):
+    """What of the data in standard units counts."""
+    return SimpleNamespace(weights=weights, outputs=SimpleNamespace(values=values))
 
 
 def problem(theta0s, residuals, weights=None, **options):
@@ -37,7 +42,7 @@ def problem(theta0s, residuals, weights=None, **options):
         values[held] = theta0 + residuals[held]
     weights = np.ones(N) if weights is None else weights
     data = sq.Dataset(np.arange(float(N)), residuals, **options)
-    return members, SimpleNamespace(weights=weights), data, values
+    return members, frame_of(residuals, weights), data, values
 
 
 def noise(seed=0, outputs=1):
@@ -63,9 +68,9 @@ def test_every_formula(shift):
     spread = BETWEEN * b**2
     assert answer.plain[0] == pytest.approx(plain)
     assert answer.held_out.mean[0] == pytest.approx(held)
-    assert answer.held_out.std[0] == pytest.approx(s)
-    residual = np.sqrt(weights @ (values[:, 0] - plain) ** 2 / weights.sum())
-    assert answer.held_out.residual[0] == pytest.approx(residual)
+    assert answer.held_out.standard_error[0][0] == pytest.approx(s)
+    residual = np.sqrt(weights @ (values[:, 0] - held) ** 2 / weights.sum())
+    assert answer.held_out.rms[0] == pytest.approx(residual)
     assert answer.corrected[0] == pytest.approx(share)
     assert answer.mean[0] == pytest.approx(plain + share * c)
     assert answer.between[0] == pytest.approx(b)
@@ -111,7 +116,7 @@ def test_a_network_on_all_of_the_data_is_corrected_by_what_the_others_miss():
     # the std counts how far the others are from it
     between = np.sqrt(np.sum((np.asarray(THETA0S) - 0.7) ** 2) / (len(THETA0S) - 1))
     assert answer.between[0] == pytest.approx(between)
-    variance = answer.held_out.std[0] ** 2 + BETWEEN * between**2
+    variance = answer.held_out.standard_error[0][0] ** 2 + BETWEEN * between**2
     assert answer.covariance[0, 0] == pytest.approx(variance)
     assert answer.held_out.mean == alone.held_out.mean and answer.held_out.folds == FOLDS
 
@@ -141,9 +146,9 @@ def test_groups_of_the_rows_are_counted():
     members, frame, data, values = problem([0.0] * FOLDS, residuals, groups=groups)
     answer = combine(members, frame, data)
     (s,), _ = standard_error(values, np.ones(N), groups)
-    assert answer.held_out.std[0] == pytest.approx(s)
+    assert answer.held_out.standard_error[0][0] == pytest.approx(s)
     free = combine(*problem([0.0] * FOLDS, residuals)[:3])
-    assert s > 2 * free.held_out.std[0]  # negative control
+    assert s > 2 * free.held_out.standard_error[0][0]  # negative control
 
 
 def test_points_that_are_no_sample_rely_on_the_posterior():
@@ -159,7 +164,7 @@ def test_points_that_are_no_sample_rely_on_the_posterior():
 def test_one_network_on_all_of_the_data_relies_on_the_posterior(outputs):
     data = sq.Dataset(np.arange(float(N)), np.ones((N, outputs)))
     alone = member(np.full(outputs, 0.3), [], [])
-    answer = combine([alone], SimpleNamespace(weights=np.ones(N)), data)
+    answer = combine([alone], frame_of(data.fx, np.ones(N)), data)
     assert answer.between is None and answer.held_out is None
     np.testing.assert_allclose(answer.mean, 0.3)
     np.testing.assert_allclose(answer.covariance, 0.04 * np.eye(outputs))

@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from steinquad.fitting import jumps
 from steinquad.fitting.jumps import boxes
 from steinquad.support import Support
 
 
-def search(f, n: int, d: int, seed: int = 0):
+def search(f, n: int, d: int, seed: int = 0, **options):
     x = np.random.default_rng(seed).standard_normal((n, d))
     fx = np.asarray(f(x))
-    return x, *boxes(x, ndtr(x), fx[:, None] if fx.ndim == 1 else fx, Support.real(d))
+    fx = fx[:, None] if fx.ndim == 1 else fx
+    return x, *boxes(x, ndtr(x), fx, Support.real(d), **options)
 
 
 def corner(x):
@@ -96,9 +96,8 @@ def test_few_different_values_are_no_jumps():
     assert len(cuts) == 1 and cuts[0].at not in twice
 
 
-def test_boxes_are_neither_small_nor_many(monkeypatch):
+def test_boxes_are_neither_small_nor_many():
     _, found, _ = search(lambda x: (x[:, 0] > 2.2).astype(float), 1000, 1)  # 14 points
     assert len(found) == 1
-    monkeypatch.setattr(jumps, "MOST_BOXES", 3)
-    _, found, _ = search(lambda x: np.floor(2 * x[:, 0]), 4000, 1)
+    _, found, _ = search(lambda x: np.floor(2 * x[:, 0]), 4000, 1, most=3)
     assert len(found) == 3

@@ -1,5 +1,8 @@
 """Integrands that jump: networks of their own in the boxes between the jumps."""
 
+import re
+from dataclasses import dataclass
+
 import numpy as np
 import numpyro.distributions as dist
 import pytest
@@ -7,11 +10,25 @@ import scipy.stats as st
 from scipy.special import ndtr
 
 import steinquad as sq
+from steinquad._types import no_progress
 from steinquad.dataset import Dataset
 from steinquad.fitting.jumps import Cut
-from steinquad.fitting.pieces import Pieces, between_points
+from steinquad.fitting.pieces import Partition, between_points, fit_by_pieces
 from steinquad.measures import as_measure
-from steinquad.methods.monte_carlo import MonteCarlo
+
+
+@dataclass(frozen=True)
+class Pieces(sq.Method):
+    """Another method in every box."""
+
+    method: sq.Method
+    name: str = "Pieces"
+
+    def fit(self, data, measure, *, seed, progress, start):
+        def fit_box(b, part):
+            return self.method.checked_fit(part, None, seed=seed + b, progress=progress)
+
+        return fit_by_pieces(Partition.of(data, measure), data, fit_box)
 
 
 def normal(d: int):
@@ -37,8 +54,8 @@ def test_a_step_is_integrated_box_by_box(d, n):
     assert abs(est.mean - TRUTH) < 3 * est.std
     # The jump is known to a slab of a few points of n; Monte Carlo has 0.6 / sqrt(n).
     assert est.std < (0.3 if d == 5 else 0.1) * 0.6 / np.sqrt(n)
-    assert est.check is not None and len(est.history["theta0"]) == len(est.history["loss"])
-    assert np.array_equal(est.history["loss"], [loss for _, _, loss in calls])
+    assert est.check is not None and len(est.fit.history["theta0"]) == len(est.fit.history["loss"])
+    assert np.array_equal(est.fit.history["loss"], [loss for _, _, loss in calls])
     assert [done for done, _, _ in calls] == list(range(1, len(calls) + 1))
     assert all(done <= total for done, total, _ in calls) and est.stats["steps"] == len(calls)
     cut = est.stats["cuts"][0][1]
@@ -53,7 +70,7 @@ def test_the_intervals_cover():
     for seed in range(20):
         x = np.random.default_rng(seed).standard_normal((400, 1))
         data = Dataset(x, (x[:, 0] > 0.2) * 3.0, score=-x)
-        est = sq.estimate(data, measure=normal(1), method=Pieces(MonteCarlo()))
+        est = sq.estimate(data, measure=normal(1), method=Pieces(sq.MonteCarlo()))
         assert est.std > 0  # f is known in both boxes, and where it jumps is not
         low, high = est.interval(0.95)
         missed += not low < 3 * ndtr(-0.2) < high
@@ -64,20 +81,20 @@ def test_shares_and_means_make_up_the_answer():
     x = np.random.default_rng(1).standard_normal((1000, 2))
     data = Dataset(x, np.stack([step(x), x[:, 1]], axis=1), score=-x)
     measure = as_measure(normal(2))
-    boxes, cuts = Pieces.partition(data, measure)
-    est = sq.estimate(data, measure=normal(2), method=Pieces(MonteCarlo()))
+    partition = Partition.of(data, measure)
+    boxes, (cut,) = partition.boxes, partition.cuts
+    est = sq.estimate(data, measure=normal(2), method=Pieces(sq.MonteCarlo()))
     by_hand = sum(box.share * data.fx[box.rows].mean(axis=0) for box in boxes)
-    np.testing.assert_allclose(est.mean, by_hand, rtol=1e-14)
+    np.testing.assert_allclose(est.mean, by_hand, rtol=1e-14, atol=1e-15)
     within = [data.fx[box.rows].var(axis=0, ddof=1) / len(box.rows) for box in boxes]
     variance = sum(box.share**2 * own for box, own in zip(boxes, within, strict=True))
-    (cut,) = cuts
     np.testing.assert_allclose(est.std**2, variance + (cut.share * cut.jump) ** 2 / 12)
 
 
 def test_only_where_the_shares_of_boxes_are_known():
     x = np.random.default_rng(0).standard_normal((400, 1))
     measure, data = as_measure(normal(1)), Dataset(x, step(x), score=-x)
-    assert Pieces.partition(data, measure) is not None
+    assert Partition.of(data, measure) is not None
     unknown = sq.LogDensity(lambda x: -0.5 * (x**2).sum(), dim=1)
     for other, target in (
         (data, None),
@@ -87,7 +104,7 @@ def test_only_where_the_shares_of_boxes_are_known():
         (Dataset(x, step(x), score=-x, groups=np.arange(400) // 100), measure),
         (Dataset(x, np.cos(x[:, 0]), score=-x), measure),
     ):
-        assert Pieces.partition(other, target) is None
+        assert Partition.of(other, target) is None
 
 
 def test_one_network_where_that_is_asked_for_or_anything_is_given():
@@ -146,19 +163,30 @@ def test_predictions_ask_for_points_inside_and_scores_of_their_shape():
         est.predict(x=[[0.2]], score=[[1.0, 2.0]])
 
 
-def test_trouble_in_a_box_is_told():
-    from steinquad.estimate import Estimate, Status
-    from steinquad.fitting.jumps import Box
-    from steinquad.fitting.pieces import _worst
-    from steinquad.support import Support
+@dataclass(frozen=True)
+class Troubled(sq.Method):
+    """Ends with another status in each box."""
 
-    def fit(code):
-        return Estimate.build(
-            np.zeros(1), np.eye(1), scalar=True, method="m", status=Status(code, "so"), n=3
-        )
+    codes: tuple
+    name: str = "Troubled"
 
-    sides = Support(np.array([0.0]), np.array([2.0]))
-    pair = [Box(sides, np.arange(3), 0.5)] * 2
-    assert _worst(pair, [fit("constant"), fit("converged")]).code == "converged"
-    found = _worst(pair, [fit("max_steps"), fit("suspect")])
-    assert found == Status("suspect", "2 boxes between jumps; in (0, 2): so")
+    def fit(self, data, measure, *, seed, progress, start):
+        status = sq.Status(self.codes[seed], "so")
+        return sq.Fit(theta0=np.zeros(1), covariance=np.eye(1), model=None, status=status)
+
+
+@pytest.mark.parametrize(
+    ("codes", "worst", "message"),
+    [
+        (("constant", "converged"), "converged", "2 boxes between jumps; so"),
+        (("max_steps", "suspect"), "suspect", r"2 boxes between jumps; in \(.*, inf\): so"),
+        (("not_finite", "suspect"), "not_finite", r"2 boxes between jumps; in \(-inf, .*\): so"),
+    ],
+)
+def test_trouble_in_a_box_is_reported(codes, worst, message):
+    x = np.random.default_rng(0).standard_normal((200, 1))
+    data = Dataset(x, step(x) + x[:, 0])
+    fit = Pieces(Troubled(codes)).fit(
+        data, as_measure(normal(1)), seed=0, progress=no_progress, start=None
+    )
+    assert fit.status.code == worst and re.fullmatch(message, fit.status.message)

@@ -28,20 +28,21 @@ from steinquad.kernels import (
 )
 from steinquad.kernels.embeddings import CLOSED_FORMS
 from steinquad.measures import Product, Truncated, as_measure
-from steinquad.measures.factors import Factors, Functions, Marginal, factors
+from steinquad.measures.factors import Factors
+from steinquad.measures.marginal import Functions, Marginal
 
 KERNELS = [RBF(), Matern(0.5), Matern(1.5), Matern(2.5)]
 LENGTHSCALES = [0.05, 0.7, 5.0]
 INF = math.inf
 
 
-def law_of(dist: Any) -> Marginal:
-    found = factors(as_measure(dist))
+def marginal_of(dist: Any) -> Marginal:
+    found = as_measure(dist).factors()
     assert found is not None
     return found.components[0][0]
 
 
-LAWS = {
+MARGINALS = {
     "standard": Marginal.normal(0.0, 1.0),
     "shifted": Marginal.normal(1.3, 0.4),
     "sides": Marginal.normal(0.5, 1.2, -0.3, 2.0),
@@ -49,8 +50,8 @@ LAWS = {
     "right": Marginal.normal(0.0, 2.0, -INF, -1.0),
     "tail": Marginal.normal(0.0, 1.0, 9.0),
     "uniform": Marginal.uniform(-1.0, 2.5),
-    "gamma": law_of(st.gamma(2.0)),
-    "beta": law_of(st.beta(2.0, 1.5)),
+    "gamma": marginal_of(st.gamma(2.0)),
+    "beta": marginal_of(st.beta(2.0, 1.5)),
 }
 
 PRECISE_NODES: list[tuple[mp.mpf, mp.mpf]] = []
@@ -101,34 +102,41 @@ def mass(a: Any, b: Any) -> Any:
 
 
 @cache
-def total_mass(law: Marginal) -> Any:
+def total_mass(marginal: Marginal) -> Any:
     with mp.workdps(50):
-        a, b = ((mp.mpf(side) - law.loc) / law.scale for side in (law.low, law.high))
+        a, b = (
+            (mp.mpf(side) - marginal.loc) / marginal.scale
+            for side in (marginal.low, marginal.high)
+        )
         return mass(a, b)
 
 
-def precise_pdf(law: Marginal, y: Any) -> Any:
-    if law.kind == "normal":
-        z = (y - law.loc) / mp.mpf(law.scale)
-        return mp.exp(-z * z / 2) / (law.scale * mp.sqrt(2 * mp.pi) * total_mass(law))
-    if law.kind == "uniform":
-        return 1 / (mp.mpf(law.high) - law.low)
-    if law.functions is not None and law.functions.name == "gamma":
+def precise_pdf(marginal: Marginal, y: Any) -> Any:
+    if marginal.kind == "normal":
+        z = (y - marginal.loc) / mp.mpf(marginal.scale)
+        return mp.exp(-z * z / 2) / (marginal.scale * mp.sqrt(2 * mp.pi) * total_mass(marginal))
+    if marginal.kind == "uniform":
+        return 1 / (mp.mpf(marginal.high) - marginal.low)
+    if marginal.functions is not None and marginal.functions.name == "gamma":
         return y * mp.exp(-y)
     return y * mp.sqrt(1 - y) / mp.beta(2, mp.mpf(1.5))
 
 
-def breaks_of(law: Marginal) -> tuple[list[float], float, float]:
+def breaks_of(marginal: Marginal) -> tuple[list[float], float, float]:
     """Where the density wants panels, and where it ends."""
-    if law is LAWS["beta"]:  # y = 1 is a branch point
+    if marginal is MARGINALS["beta"]:  # y = 1 is a branch point
         return [1 - 4.0**-k for k in range(1, 22)], 0.0, 1.0
-    if law is LAWS["gamma"]:
+    if marginal is MARGINALS["gamma"]:
         return [0.5, 1.0, 2.0, 4.0, 8.0, 12.0, 20.0, 30.0, 40.0], 0.0, 50.0
-    if law is LAWS["tail"]:
+    if marginal is MARGINALS["tail"]:
         return [9.1, 9.2, 9.4, 9.7, 10.2, 11.0], 9.0, 13.0
     steps = [0.0, 1.5, 3.0, 4.5, 6.5, 9.0, 11.5]
-    own = [law.loc + sign * law.scale * s for s in steps for sign in (-1, 1)]
-    return own, max(law.low, law.loc - 14 * law.scale), min(law.high, law.loc + 14 * law.scale)
+    own = [marginal.loc + sign * marginal.scale * s for s in steps for sign in (-1, 1)]
+    return (
+        own,
+        max(marginal.low, marginal.loc - 14 * marginal.scale),
+        min(marginal.high, marginal.loc + 14 * marginal.scale),
+    )
 
 
 def around(x: float, lengthscale: float) -> list[float]:
@@ -137,23 +145,23 @@ def around(x: float, lengthscale: float) -> list[float]:
 
 
 @cache  # all kernels share the nodes
-def mean_nodes(lengthscale: float, law: Marginal, x: float) -> list[tuple[Any, Any]]:
-    own, low, high = breaks_of(law)
+def mean_nodes(lengthscale: float, marginal: Marginal, x: float) -> list[tuple[Any, Any]]:
+    own, low, high = breaks_of(marginal)
     breaks = [*own, *around(x, lengthscale)]
-    return weighted(lambda y: precise_pdf(law, y), breaks, low, high)
+    return weighted(lambda y: precise_pdf(marginal, y), breaks, low, high)
 
 
-def precise_mean(kernel: Kernel, lengthscale: float, law: Marginal, x: float) -> float:
-    nodes = mean_nodes(lengthscale, law, x)
+def precise_mean(kernel: Kernel, lengthscale: float, marginal: Marginal, x: float) -> float:
+    nodes = mean_nodes(lengthscale, marginal, x)
     with mp.workdps(25):
         return float(sum(w * kappa(kernel, (x - y) / lengthscale) for y, w in nodes))
 
 
-def points_of(law: Marginal) -> list[float]:
+def points_of(marginal: Marginal) -> list[float]:
     """In the bulk, at a side, and outside."""
-    middle = law.icdf(np.array([0.02, 0.6]))
+    middle = marginal.icdf(np.array([0.02, 0.6]))
     width = float(middle[1] - middle[0])
-    ends = [side for side in (law.low, law.high) if math.isfinite(side)]
+    ends = [side for side in (marginal.low, marginal.high) if math.isfinite(side)]
     return [
         *middle.tolist(),
         float(middle[0]) - 3 * width,
@@ -162,15 +170,15 @@ def points_of(law: Marginal) -> list[float]:
     ]
 
 
-@pytest.mark.parametrize("name", LAWS)
+@pytest.mark.parametrize("name", MARGINALS)
 @pytest.mark.parametrize("kernel", KERNELS, ids=str)
 def test_kernel_means(kernel, name):
-    law, x = LAWS[name], points_of(LAWS[name])
+    marginal, x = MARGINALS[name], points_of(MARGINALS[name])
     for lengthscale in LENGTHSCALES:
-        got = kernel_mean(kernel, lengthscale, law, np.array(x))
-        want = [precise_mean(kernel, lengthscale, law, t) for t in x]
+        got = kernel_mean(kernel, lengthscale, marginal, np.array(x))
+        want = [precise_mean(kernel, lengthscale, marginal, t) for t in x]
         # Closed forms are good to relative precision even outside, quadrature to 1e-12.
-        closed = law.kind != "other"
+        closed = marginal.kind != "other"
         np.testing.assert_allclose(
             got, want, rtol=1e-10 if closed else 0, atol=1e-30 if closed else 1e-12
         )
@@ -178,30 +186,36 @@ def test_kernel_means(kernel, name):
 
 def test_the_reference_itself():
     for kernel, name, lengthscale in ((RBF(), "gamma", 0.7), (Matern(1.5), "sides", 0.05)):
-        law, x = LAWS[name], 0.9
-        own, low, high = breaks_of(law)
+        marginal, x = MARGINALS[name], 0.9
+        own, low, high = breaks_of(marginal)
         with mp.workdps(25):
             want = mp.quad(
-                lambda y: kappa(kernel, (x - y) / lengthscale) * precise_pdf(law, y),  # noqa: B023
+                lambda y: kappa(kernel, (x - y) / lengthscale) * precise_pdf(marginal, y),  # noqa: B023
                 sorted({low, high, *(b for b in own + around(x, lengthscale) if low < b < high)}),
             )
-        assert precise_mean(kernel, lengthscale, law, x) == pytest.approx(float(want), rel=1e-15)
+        assert precise_mean(kernel, lengthscale, marginal, x) == pytest.approx(
+            float(want), rel=1e-15
+        )
 
 
-def as_other(law: Marginal) -> Marginal:
-    """The same law, without its name."""
-    return Marginal.other(Functions("disguised", law.pdf, law.cdf, law.icdf), law.low, law.high)
+def as_other(marginal: Marginal) -> Marginal:
+    """The same marginal, without its name."""
+    return Marginal.other(
+        Functions("disguised", marginal.pdf, marginal.cdf, marginal.icdf),
+        marginal.low,
+        marginal.high,
+    )
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=str)
 def test_quadrature_is_the_closed_form(kernel):
-    for name, lengthscale in product(LAWS, [0.003, 0.3, 60.0]):
-        law = LAWS[name]
-        if law.kind != "other":
-            x = law.loc + law.scale * np.linspace(-9, 12, 40)
-            x = np.concatenate([x, law.icdf(np.linspace(0.01, 0.99, 9))])
-            want = kernel_mean(kernel, lengthscale, law, x)
-            got = kernel_mean(kernel, lengthscale, as_other(law), x)
+    for name, lengthscale in product(MARGINALS, [0.003, 0.3, 60.0]):
+        marginal = MARGINALS[name]
+        if marginal.kind != "other":
+            x = marginal.loc + marginal.scale * np.linspace(-9, 12, 40)
+            x = np.concatenate([x, marginal.icdf(np.linspace(0.01, 0.99, 9))])
+            want = kernel_mean(kernel, lengthscale, marginal, x)
+            got = kernel_mean(kernel, lengthscale, as_other(marginal), x)
             np.testing.assert_allclose(got, want, rtol=0, atol=1e-12)
 
 
@@ -210,14 +224,14 @@ def test_extremes_stay_finite_and_right(kernel):
     far = Marginal.normal(0.0, 1.0, 200.0)  # exp(-200^2 / 2) is not a number of float64
     area = {RBF(): math.sqrt(2 * math.pi)}
     full = area.get(kernel) or {0.5: 2.0, 1.5: 4 / 3**0.5, 2.5: 16 / 3 / 5**0.5}[kernel.nu]
-    for law in (*LAWS.values(), far):
-        x = law.icdf(np.array([0.3, 0.7]))
+    for marginal in (*MARGINALS.values(), far):
+        x = marginal.icdf(np.array([0.3, 0.7]))
         for lengthscale in (1e-7, 1e-9):  # l p(x) times the area of the profile
-            got = kernel_mean(kernel, lengthscale * law.scale, law, x)
-            want = full * lengthscale * law.scale * law.pdf(x)
+            got = kernel_mean(kernel, lengthscale * marginal.scale, marginal, x)
+            want = full * lengthscale * marginal.scale * marginal.pdf(x)
             np.testing.assert_allclose(got, want, rtol=1e-5)
-        assert kernel_mean(kernel, 1e9, law, x) == pytest.approx(1.0, abs=1e-6)
-        away = kernel_mean(kernel, 1e-3, law, np.array([-1e4, 1e4]))
+        assert kernel_mean(kernel, 1e9, marginal, x) == pytest.approx(1.0, abs=1e-6)
+        away = kernel_mean(kernel, 1e-3, marginal, np.array([-1e4, 1e4]))
         assert (np.isfinite(away) & (away >= 0) & (away < 1e-5)).all()
     narrow = Marginal.normal(0.0, 1.0, 200.0, 200.0 + 1e-9)
     np.testing.assert_allclose(
@@ -228,7 +242,7 @@ def test_extremes_stay_finite_and_right(kernel):
 
 
 def difference_pdf(first: Marginal, second: Marginal, t: Any) -> Any:
-    """Density of x - y for independent x, y of the two laws."""
+    """Density of x - y for independent x, y of the two marginals."""
     if first.kind == "other":  # both gamma(2)
         return (1 + abs(t)) * mp.exp(-abs(t)) / 4
     low, high = max(second.low, first.low - t), min(second.high, first.high - t)
@@ -253,7 +267,7 @@ def double_nodes(lengthscale: float, first: Marginal, second: Marginal) -> list[
     (low, high), (below, above) = breaks_of(first)[1:], breaks_of(second)[1:]
     breaks = [a - b for a, b in product([low, high], [below, above])]
     center, spread = first.loc - second.loc, math.hypot(first.scale, second.scale)
-    if first is LAWS["tail"]:
+    if first is MARGINALS["tail"]:
         center, spread = 0.0, 0.15
     breaks += [center + spread * s for s in (-6, -4.5, -3, -1.5, 0, 1.5, 3, 4.5, 6)]
     breaks += around(0.0, lengthscale)
@@ -266,7 +280,7 @@ def precise_double(kernel: Kernel, lengthscale: float, first: Marginal, second: 
         return float(sum(w * kappa(kernel, t / lengthscale) for t, w in nodes))
 
 
-PAIRS = [(name, name) for name in LAWS if name != "beta"]
+PAIRS = [(name, name) for name in MARGINALS if name != "beta"]
 PAIRS += [
     ("standard", "shifted"),
     ("sides", "left"),
@@ -278,7 +292,7 @@ PAIRS += [
 @pytest.mark.parametrize("pair", PAIRS, ids="-".join)
 @pytest.mark.parametrize("kernel", KERNELS, ids=str)
 def test_double_integrals(kernel, pair):
-    first, second = (LAWS[name] for name in pair)
+    first, second = (MARGINALS[name] for name in pair)
     for lengthscale in LENGTHSCALES:
         want = precise_double(kernel, lengthscale, first, second)
         got = double_integral(kernel, lengthscale, first, second)
@@ -286,10 +300,10 @@ def test_double_integrals(kernel, pair):
         assert double_integral(kernel, lengthscale, second, first) == pytest.approx(got, abs=1e-12)
 
 
-def test_double_integral_of_a_law_known_by_its_functions():
-    """Both laws by quadrature inside quadrature."""
+def test_double_integral_of_a_marginal_known_by_its_functions():
+    """Both marginals by quadrature inside quadrature."""
     for kernel, lengthscale in ((RBF(), 0.3), (Matern(0.5), 0.3)):
-        first, second = LAWS["sides"], LAWS["left"]
+        first, second = MARGINALS["sides"], MARGINALS["left"]
         got = double_integral(kernel, lengthscale, as_other(first), as_other(second))
         want = double_integral(kernel, lengthscale, first, second)
         assert got == pytest.approx(want, rel=0, abs=1e-12)
@@ -297,14 +311,14 @@ def test_double_integral_of_a_law_known_by_its_functions():
 
 @pytest.mark.parametrize("lengthscale", LENGTHSCALES)
 def test_the_papers_sign_would_be_seen(lengthscale):
-    law = LAWS["sides"]
-    x, s2, l2 = np.array([0.1, 1.7, -1.0]), law.scale**2, lengthscale**2
-    center, width = (s2 * x + l2 * law.loc) / (s2 + l2), math.sqrt(s2 * l2 / (s2 + l2))
+    marginal = MARGINALS["sides"]
+    x, s2, l2 = np.array([0.1, 1.7, -1.0]), marginal.scale**2, lengthscale**2
+    center, width = (s2 * x + l2 * marginal.loc) / (s2 + l2), math.sqrt(s2 * l2 / (s2 + l2))
     phi = scipy.special.ndtr
-    share = phi((law.high - center) / width) - phi((law.low - center) / width)
-    share /= phi(law.sides[1]) - phi(law.sides[0])
-    exponent = (x - law.loc) ** 2 / (2 * (s2 + l2))
-    got = kernel_mean(RBF(), lengthscale, law, x)
+    share = phi((marginal.high - center) / width) - phi((marginal.low - center) / width)
+    share /= phi(marginal.sides[1]) - phi(marginal.sides[0])
+    exponent = (x - marginal.loc) ** 2 / (2 * (s2 + l2))
+    got = kernel_mean(RBF(), lengthscale, marginal, x)
     right, printed = (
         share * math.sqrt(l2 / (s2 + l2)) * np.exp(sign * exponent) for sign in (-1, 1)
     )
@@ -332,13 +346,13 @@ def measure_of(d: int, kind: str) -> Any:
     return Product({f"b{i}": (blocks + blocks)[i] for i in range(1, d + 1)})
 
 
-def draw(law: Factors, n: int) -> np.ndarray:
+def draw(factors: Factors, n: int) -> np.ndarray:
     """Draws of z; numpyro's samplers would take long to compile."""
     rng = np.random.default_rng(3)
-    counts = rng.multinomial(n, law.weights)
+    counts = rng.multinomial(n, factors.weights)
     parts = [
         np.stack([c.icdf(rng.random(k)) for c in part], axis=1)
-        for k, part in zip(counts, law.components, strict=True)
+        for k, part in zip(counts, factors.components, strict=True)
     ]
     return rng.permutation(np.concatenate(parts))
 
@@ -348,14 +362,14 @@ def draw(law: Factors, n: int) -> np.ndarray:
 @pytest.mark.parametrize("kernel", [RBF(), Matern(2.5)], ids=str)
 def test_embed(kernel, kind, d):
     measure = as_measure(measure_of(d, kind))
-    law = factors(measure)
-    assert law is not None
+    factors = measure.factors()
+    assert factors is not None
     scales = 0.8 + np.arange(d) / 3
-    draws = draw(law, 4_000)
+    draws = draw(factors, 4_000)
     if kind == "correlated":
-        draws = law.affine.points(measure.sample(4_000, seed=3))
+        draws = factors.affine.points(measure.sample(4_000, seed=3))
     z = draws[:6]
-    mean, double = embed(kernel, scales, law, z)
+    mean, double = embed(kernel, scales, factors, z)
     assert mean.shape == (6,) and mean.dtype == np.float64 and isinstance(double, float)
 
     @float64
@@ -365,7 +379,7 @@ def test_embed(kernel, kind, d):
     values = samples(z, draws[6:])
     error = values.std(axis=1) / math.sqrt(values.shape[1])
     assert (np.abs(values.mean(axis=1) - mean) < 4.5 * error).all()  # false alarm 4e-5
-    pairs = embed(kernel, scales, law, draws)[0]
+    pairs = embed(kernel, scales, factors, draws)[0]
     assert abs(pairs.mean() - double) < 4.5 * pairs.std() / math.sqrt(len(pairs))
     by_hand = sum(
         w
@@ -376,18 +390,18 @@ def test_embed(kernel, kind, d):
             ],
             axis=0,
         )
-        for w, part in zip(law.weights, law.components, strict=True)
+        for w, part in zip(factors.weights, factors.components, strict=True)
     )
     np.testing.assert_allclose(mean, by_hand, rtol=1e-13)
 
 
 def test_embed_of_a_mixture_in_25_digits():
-    law = factors(as_measure(MIXTURE))
-    assert law is not None
+    factors = as_measure(MIXTURE).factors()
+    assert factors is not None
     z = np.array([[-0.5], [1.2], [3.6]])
     for kernel in (RBF(), Matern(0.5)):
-        got, double = embed(kernel, 0.7, law, z)
-        parts = list(zip(law.weights, (part[0] for part in law.components), strict=True))
+        got, double = embed(kernel, 0.7, factors, z)
+        parts = list(zip(factors.weights, (part[0] for part in factors.components), strict=True))
         want = [sum(w * precise_mean(kernel, 0.7, c, t) for w, c in parts) for t in z[:, 0]]
         np.testing.assert_allclose(got, want, rtol=1e-12)
         pairs = sum(
@@ -411,24 +425,26 @@ def test_a_kernel_of_ones_own_and_its_closed_form():
 
             return jnp.maximum(1 - jnp.abs(t), 0.0)
 
-    law, x = LAWS["uniform"], np.array([-3.0, -1.2, 0.4, 2.4])
+    marginal, x = MARGINALS["uniform"], np.array([-3.0, -1.2, 0.4, 2.4])
     steps = np.array([-1.0, 0.0, 1.0])
 
     def second_antiderivative(t):
         return np.maximum(t, 0.0) ** 2 / 2
 
-    def closed(kernel, lengthscale, law, x):
+    def closed(kernel, lengthscale, marginal, x):
         def area(t):  # of the tent up to t
             return second_antiderivative(t[:, None] - steps) @ np.array([1.0, -2.0, 1.0])
 
-        ends = area((law.high - x) / lengthscale) - area((law.low - x) / lengthscale)
-        return ends * lengthscale / (law.high - law.low)
+        ends = area((marginal.high - x) / lengthscale) - area((marginal.low - x) / lengthscale)
+        return ends * lengthscale / (marginal.high - marginal.low)
 
-    plain = kernel_mean(Tent(), 0.7, law, x)
-    np.testing.assert_allclose(plain, closed(Tent(), 0.7, law, x), rtol=0, atol=1e-12)
+    plain = kernel_mean(Tent(), 0.7, marginal, x)
+    np.testing.assert_allclose(plain, closed(Tent(), 0.7, marginal, x), rtol=0, atol=1e-12)
     try:
         assert register_kernel_mean(Tent, "uniform")(closed) is closed
-        assert np.array_equal(kernel_mean(Tent(), 0.7, law, x), closed(Tent(), 0.7, law, x))
+        assert np.array_equal(
+            kernel_mean(Tent(), 0.7, marginal, x), closed(Tent(), 0.7, marginal, x)
+        )
     finally:
         CLOSED_FORMS.pop((Tent, "uniform"), None)
 
@@ -436,21 +452,21 @@ def test_a_kernel_of_ones_own_and_its_closed_form():
         def profile(self, t):
             return super().profile(t) ** 2
 
-    want = kernel_mean(RBF(), 0.7 / math.sqrt(2), law, x)
-    np.testing.assert_allclose(kernel_mean(Half(), 0.7, law, x), want, rtol=0, atol=1e-12)
+    want = kernel_mean(RBF(), 0.7 / math.sqrt(2), marginal, x)
+    np.testing.assert_allclose(kernel_mean(Half(), 0.7, marginal, x), want, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("dist", [st.cauchy(), st.gamma(0.5), st.beta(0.4, 0.9), st.triang(0.3)])
 def test_heavy_tails_poles_and_kinks(dist):
-    law = law_of(dist)
+    marginal = marginal_of(dist)
     # E kappa(x - y) by the characteristic function would need one; a kernel of width 1e9 is 1.
-    assert kernel_mean(RBF(), 1e9, law, np.array([0.2])) == pytest.approx(1.0, abs=1e-5)
+    assert kernel_mean(RBF(), 1e9, marginal, np.array([0.2])) == pytest.approx(1.0, abs=1e-5)
     values, again = (
-        kernel_mean(kernel, 0.5, law, np.array([-0.4, 0.3, 0.9]))
+        kernel_mean(kernel, 0.5, marginal, np.array([-0.4, 0.3, 0.9]))
         for kernel in (RBF(), Matern(0.5))
     )
     p = (np.arange(200_000) + 0.5) / 200_000
-    t = (np.array([-0.4, 0.3, 0.9])[:, None] - law.icdf(p)) / 0.5
+    t = (np.array([-0.4, 0.3, 0.9])[:, None] - marginal.icdf(p)) / 0.5
     np.testing.assert_allclose(values, np.exp(-(t**2) / 2).mean(axis=1), atol=2e-6)
     np.testing.assert_allclose(again, np.exp(-np.abs(t)).mean(axis=1), atol=2e-6)
 
@@ -460,26 +476,26 @@ def test_refusals():
         return 2 * st.norm.pdf(x)
 
     wrong = Marginal.other(Functions("doubled", doubled, st.norm.cdf, st.norm.ppf), -INF, INF)
-    words = r"law doubled .*integrates to 2 .*sq\.ControlFunctional, sq\.BSN or sq\.Polynomial\.$"
+    words = r"doubled .*integrates to 2 .*sq\.ControlFunctional, sq\.BSN or sq\.Polynomial\.$"
     with pytest.raises(InputError, match=words):
         kernel_mean(RBF(), 1.0, wrong, np.zeros(1))
-    with pytest.raises(InputError, match="law beta .*integrates to 0.99998"):
+    with pytest.raises(InputError, match="distribution beta .*integrates to 0.99998"):
         # Mass 1e-5 lies between 1 and the float64 before it.
-        kernel_mean(RBF(), 1.0, law_of(st.beta(0.4, 0.3)), np.zeros(1))
+        kernel_mean(RBF(), 1.0, marginal_of(st.beta(0.4, 0.3)), np.zeros(1))
     for lengthscale in (0.0, -1.0, INF, math.nan, "a", None):
         with pytest.raises(InputError, match="lengthscale is"):
-            kernel_mean(RBF(), lengthscale, LAWS["standard"], np.zeros(1))
-    law = factors(as_measure(measure_of(5, "mixture")))
-    assert isinstance(law, Factors)
-    with pytest.raises(InputError, match="lengthscales has 2 entries but the law has dim 5"):
-        embed(RBF(), [1.0, 2.0], law, np.zeros((3, 5)))
+            kernel_mean(RBF(), lengthscale, MARGINALS["standard"], np.zeros(1))
+    factors = as_measure(measure_of(5, "mixture")).factors()
+    assert isinstance(factors, Factors)
+    with pytest.raises(InputError, match="has 2 entries but the distribution has dim 5"):
+        embed(RBF(), [1.0, 2.0], factors, np.zeros((3, 5)))
     with pytest.raises(InputError, match="z has shape"):
-        embed(RBF(), 1.0, law, np.zeros((3, 4)))
+        embed(RBF(), 1.0, factors, np.zeros((3, 4)))
 
 
 def test_ten_thousand_points_are_quick():
     x = np.random.default_rng(5).normal(size=10_000)
     for kernel, name, seconds in ((Matern(2.5), "sides", 1.0), (Matern(2.5), "gamma", 15.0)):
         start = perf_counter()
-        assert kernel_mean(kernel, 0.3, LAWS[name], x).shape == (10_000,)
+        assert kernel_mean(kernel, 0.3, MARGINALS[name], x).shape == (10_000,)
         assert perf_counter() - start < seconds

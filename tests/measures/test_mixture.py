@@ -6,42 +6,41 @@ import scipy.stats as st
 
 import steinquad as sq
 from steinquad.measures import Product, Truncated
-from steinquad.measures.factors import factors
 from steinquad.measures.mixture import Mixture
 
 
-def law():
+def three():
     return Mixture([st.norm(1.0, 0.5), st.gamma(3.0), st.beta(2, 2, 2, 3)], [1.0, 2.0, 3.0])
 
 
 def test_draws_follow_the_cdf_and_seeds_repeat():
-    x = law().sample(20_000, seed=0)
-    u = np.sort(law().cdf(x)[:, 0])
+    x = three().sample(20_000, seed=0)
+    u = np.sort(three().cdf(x)[:, 0])
     distance = np.abs(u - (np.arange(20_000) + 0.5) / 20_000).max()
     assert distance < 2.0 / np.sqrt(20_000)  # false alarm in 7e-4 of all seeds
-    np.testing.assert_array_equal(x, law().sample(20_000, seed=0))
+    np.testing.assert_array_equal(x, three().sample(20_000, seed=0))
     assert (np.diff(x[:, 0]) > 0).any() and (np.diff(x[:, 0]) < 0).any()  # in no order
 
 
 def test_factors_are_those_of_the_components():
-    found, cut = factors(law()), factors(Truncated(law(), 0.5, 2.5))
-    assert found is not None and cut is not None
-    np.testing.assert_allclose(found.weights, [1 / 6, 1 / 3, 1 / 2])
+    whole, cut = three().factors(), Truncated(three(), 0.5, 2.5).factors()
+    assert whole is not None and cut is not None
+    np.testing.assert_allclose(whole.weights, [1 / 6, 1 / 3, 1 / 2])
     x = np.linspace(-1.0, 4.0, 41)[:, None]
-    np.testing.assert_allclose(found.density(x), np.exp(law().log_density(x)), rtol=1e-12)
+    np.testing.assert_allclose(whole.density(x), np.exp(three().log_density(x)), rtol=1e-12)
     inner = x[(x[:, 0] > 0.5) & (x[:, 0] < 2.5)]
-    want = np.exp(Truncated(law(), 0.5, 2.5).log_density(inner))
+    want = np.exp(Truncated(three(), 0.5, 2.5).log_density(inner))
     np.testing.assert_allclose(cut.density(inner), want, rtol=1e-10)
 
 
 @pytest.mark.parametrize("dim", [1, 2, 5])
 def test_methods_find_its_moments(dim):
     """Within 4 standard errors: false alarm 6e-5 a method."""
-    measure = Product({f"c{i}": law() for i in range(dim)})
+    measure = Product({f"c{i}": three() for i in range(dim)})
     mean = (1.0 + 2 * 3.0 + 3 * 3.5) / 6
     for method in (sq.MonteCarlo(), sq.Polynomial()):
-        found = sq.integrate(lambda x: x.sum(axis=1), measure, n=200, method=method, seed=0)
-        assert abs(found.mean - dim * mean) < 4 * found.std + 1e-6, method
+        est = sq.integrate(lambda x: x.sum(axis=1), measure, n=200, method=method, seed=0)
+        assert abs(est.mean - dim * mean) < 4 * est.std + 1e-6, method
 
 
 @pytest.mark.parametrize(
@@ -65,11 +64,11 @@ def test_a_density_that_jumps_inside_is_refused(other, side):
 
 @pytest.mark.parametrize("shift", (-700.0, 0.0, 5.0))
 @pytest.mark.parametrize(
-    "law", (st.gamma(1.2), st.gamma(1.05), st.beta(1.3, 4.0), st.weibull_min(1.5))
+    "component", (st.gamma(1.2), st.gamma(1.05), st.beta(1.3, 4.0), st.weibull_min(1.5))
 )
-def test_a_density_that_fades_slowly_is_taken(law, shift):
+def test_a_density_that_fades_slowly_is_taken(component, shift):
     """Beside a side that is not 0, the next number is not near enough to see it at zero."""
-    both = Mixture([st.norm(), law.dist(*law.args, loc=shift)], [1, 1])
+    both = Mixture([st.norm(), component.dist(*component.args, loc=shift)], [1, 1])
     assert both.support.low[0] == -np.inf
 
 

@@ -8,8 +8,9 @@ import pytest
 import scipy.stats as st
 
 from steinquad.errors import InputError
-from steinquad.measures import NumpyroMeasure, as_measure
+from steinquad.measures import as_measure
 from steinquad.measures import numpyro as module
+from steinquad.measures.numpyro import NumpyroMeasure
 from steinquad.support import Support
 
 RNG = np.random.default_rng(7)

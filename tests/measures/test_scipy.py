@@ -6,8 +6,10 @@ import pytest
 import scipy.stats as st
 
 from steinquad.errors import InputError
-from steinquad.measures import NumpyroMeasure, ScipyMeasure, as_measure
+from steinquad.measures import as_measure
 from steinquad.measures._scipy_scores import STANDARD_SCORES, numerical_score
+from steinquad.measures.numpyro import NumpyroMeasure
+from steinquad.measures.scipy import ScipyMeasure
 from steinquad.support import Support
 
 P = np.array([[1e-4], [0.02], [0.3], [0.6], [0.95], [0.9999]])

@@ -12,7 +12,6 @@ import scipy.stats
 import steinquad as sq
 from steinquad.kernels import RBF, Matern
 from steinquad.measures.convert import as_measure
-from steinquad.measures.factors import factors
 from steinquad.methods.bayesian_quadrature import BayesianQuadrature, _moments
 
 FIXED = {"lengthscales": 0.9, "noise": 1e-2, "amplitude": 1.7}
@@ -115,7 +114,7 @@ def test_a_quadratic_mean_integrates_quadratics_exactly(measure):
     method = BayesianQuadrature(mean=2, lengthscales=(0.7, 1.1), noise=0.0, amplitude=1.0)
     est = sq.estimate(sq.Dataset(x, quadratic(x)), measure=known, method=method)
     # the law's own moments, by its 1-d coordinates
-    law = factors(known)
+    law = known.factors()
     total = 0.0
     for weight, laws in zip(law.weights, law.components, strict=True):
         nodes = [
@@ -143,7 +142,7 @@ def test_a_quadratic_mean_integrates_quadratics_exactly(measure):
 
 
 def test_moments_that_do_not_exist_are_refused():
-    law = factors(as_measure(scipy.stats.t(1.5))).components[0][0]
+    law = as_measure(scipy.stats.t(1.5)).factors().components[0][0]
     with pytest.raises(sq.InputError, match="moment 2"):
         _moments(law, 0.0, 1.0, 2)
 
@@ -180,6 +179,14 @@ def test_truth_within_the_stated_std(case, criterion):
         assert abs(est.mean - truth) < (5 if criterion == "leave_one_out" else 8) * est.std
 
 
+def test_points_outside_the_support_are_not_predicted():
+    fixed = BayesianQuadrature(kernel=RBF(), **FIXED)
+    est = sq.integrate(smooth, dist.Uniform(0, 1), n=20, method=fixed)
+    assert est.predict([[0.5]])[0] == pytest.approx(np.cos(0.5), abs=0.01)
+    with pytest.raises(sq.InputError, match="outside the support"):
+        est.predict([[1.5]])
+
+
 def test_a_start_skips_the_small_subset_and_agrees():
     data = evaluations(300)
     first = sq.estimate(data, measure=normal(2), method=BayesianQuadrature())
@@ -189,7 +196,7 @@ def test_a_start_skips_the_small_subset_and_agrees():
         as_measure(normal(2)),
         seed=0,
         progress=lambda *_: None,
-        start=first,
+        start=first.fit.warm_start,
     )
     assert again.stats["evaluations"] < first.stats["evaluations"] / 2
     assert again.mean == pytest.approx(first.mean, abs=first.std + 1e-6)
@@ -243,7 +250,7 @@ def test_points_of_weight_zero_are_left_out_and_others_count_alike():
     rest = sq.Dataset(data.x[5:], spoilt[5:], weights=weights[5:])
     same = sq.estimate(rest, measure=normal(2), method=method)
     assert est.mean == same.mean and est.std == same.std
-    assert est.fitted.shape == (75, 1)
+    assert est.fit.fitted.shape == (75, 1)
 
 
 def test_duplicates_work_and_jitter_is_reported():

@@ -7,23 +7,13 @@ import numpyro.distributions as dist
 import pytest
 
 import steinquad as sq
-from steinquad._types import no_progress
-from steinquad.checking.cross_fit import parts
-from steinquad.fitting import ensemble, ensemble_answer
-from steinquad.fitting.ensemble import (
-    Shape,
-    Split,
-    Trainer,
-    default_folds,
-    splits,
-)
+from steinquad.fit import Context
+from steinquad.fitting import ensemble_answer
+from steinquad.fitting.ensemble import Trainer
+from steinquad.fitting.shapes import Limits, Shape
 from steinquad.fitting.standard_frame import StandardFrame
-from steinquad.networks.mlp import MLP
-from steinquad.networks.separate_mlp import SeparateMLP
-from steinquad.networks.stein_network import SteinNetwork
+from steinquad.methods import bsn
 from steinquad.posterior import laplace as laplace_module
-from steinquad.stein.multipliers import Boundary, Constant
-from steinquad.training.objective import flatten
 
 FULL = 1  # network on all of the data, beside those of the folds
 SMALL = sq.BSN(width=6, activation="tanh", folds=2, optimizer=sq.GaussNewton(max_steps=15))
@@ -42,7 +32,7 @@ def estimate(method, data, start=None):
     """What the entry point calls, with a start."""
     from steinquad._float64 import float64
 
-    return float64(method.estimate)(data, None, seed=0, progress=no_progress, start=start)
+    return float64(method.estimate)(data, None, Context(start=start))
 
 
 # Posteriors of either kind -----------------------------------------------------------------------
@@ -81,7 +71,7 @@ def test_an_uncertain_variance_is_suspect(monkeypatch):
 def test_paper_settings_are_the_published_ones():
     paper = sq.BSN.paper()
     assert (paper.depth, paper.width, paper.activation) == (3, 32, "celu")
-    assert not paper.flat and paper.folds == 1 and not paper.checks_itself
+    assert not paper.flat and paper.folds == 1 and not paper.holds_out
     assert paper.optimizer == sq.LBFGS(penalty=1e-8, max_steps=10_000, rtol=0.0)
     assert sq.BSN.paper(width=8).width == 8
 
@@ -106,28 +96,14 @@ def test_an_optimizer_is_an_object():
 # Folds -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("groups", [None, np.repeat([0, 1], 10), np.repeat(np.arange(10), 2)])
-def test_every_point_is_held_out_once_by_a_network_that_has_not_seen_it(groups):
-    data = dataset(n=20, groups=groups)
-    made = splits(parts(data, 4, seed=3), data.n, seed=3)
-    assert len(made) == 4
-    assert sorted(np.concatenate([split.held for split in made])) == list(range(20))
-    for split in made:
-        assert not np.intersect1d(split.train, split.held).size
-        assert sorted(np.concatenate([split.train, split.held])) == list(range(20))
-        if groups is not None:
-            assert np.all(np.diff(split.held) == 1)  # blocks of a chain, not single draws
-    assert any(np.any(np.diff(split.train) < 0) for split in made)  # may be cut short anywhere
-
-
 def test_networks_see_no_value_of_their_own_fold(monkeypatch):
     """Spoiling the values of a fold changes all networks but its own, which only stops by them."""
     seen = []
     train = Trainer.train
 
-    def spied(self, k, shape, **options):
-        result = train(self, k, shape, **options)
-        seen.append((self.splits[k], result.losses[0]))
+    def spied(self, split, shape, **options):
+        result = train(self, split, shape, **options)
+        seen.append((split, result.losses[0]))
         return result
 
     monkeypatch.setattr(Trainer, "train", spied)
@@ -150,7 +126,7 @@ def test_folds_of_the_call_are_those_of_the_method():
     assert sq.estimate(dataset(n=60), method=SMALL).stats["networks"] == 2 + FULL
     alone = sq.BSN(width=4, activation="tanh", folds=1, optimizer=sq.GaussNewton(max_steps=5))
     assert sq.estimate(dataset(n=60), method=alone).check is None
-    checked = sq.estimate(dataset(n=60), method=alone, folds=2)  # by fitting it anew
+    checked = sq.estimate(dataset(n=60), method=alone, folds=2)  # by fitting it again
     assert checked.check.folds == 2
 
 
@@ -161,9 +137,9 @@ def test_the_check_says_how_many_folds_there_were():
 
 def test_the_answer_is_made_of_what_the_stats_say():
     est = sq.estimate(dataset(n=100), method=SMALL)
-    check, plain = est.check, est._model_mean[0]
+    check, plain = est.check, est.fit.theta0[0]
     left = est.values - check.predicted
-    assert np.mean(left**2) > np.mean((est.values - est.fitted) ** 2)
+    assert np.mean(left**2) > np.mean((est.values - est.fit.fitted) ** 2)
     assert np.sqrt(np.mean(left**2)) == pytest.approx(check.residual[0], rel=0.3)
     share = est.stats["corrected"][0]
     assert 0 <= share <= 1 and (share > 0 or est.mean == pytest.approx(plain, rel=1e-12))
@@ -174,16 +150,16 @@ def test_the_answer_is_made_of_what_the_stats_say():
     assert est.std == pytest.approx(wanted, rel=1e-12)
     assert check.distance == pytest.approx(abs(plain - check.mean) / check.std, rel=1e-9)
     assert stats["networks"] == 2 + FULL and stats["width"] == 6 and stats["activation"] == "tanh"
-    assert stats["steps"] == len(est.history["loss"]) == len(est.history["held_out"])
-    assert est.history["theta0"].shape == (stats["steps"], 1)
+    assert stats["steps"] == len(est.fit.history["loss"]) == len(est.fit.history["held_out"])
+    assert est.fit.history["theta0"].shape == (stats["steps"], 1)
 
 
-def test_folds_are_two_where_points_are_many(monkeypatch):
+def test_folds_are_two_where_points_are_many():
     method = sq.BSN(width=2, activation="tanh", optimizer=sq.GaussNewton(max_steps=3))
-    assert method.checks_itself
+    assert method.holds_out
     assert sq.estimate(dataset(n=60), method=method).check.folds == 4
-    monkeypatch.setattr(ensemble, "HUGE", 50)
-    assert sq.estimate(dataset(n=60), method=method).check.folds == 2
+    few = replace(method, limits=Limits(huge=50))
+    assert sq.estimate(dataset(n=60), method=few).check.folds == 2
 
 
 @pytest.mark.parametrize("n", [8, 60])
@@ -196,7 +172,7 @@ def test_light_trains_one_network():
     assert "between_std" not in est.stats
     assert est.stats["steps"] <= 15 and est.check is not None and est.std > 0
     first = sq.estimate(dataset(n=60), method=SMALL)
-    assert est._model_mean != first._model_mean and first.stats["steps"] > est.stats["steps"]
+    assert est.fit.theta0 != first.fit.theta0 and first.stats["steps"] > est.stats["steps"]
 
 
 @pytest.mark.parametrize("n", [2, 3, 5, 8, 11])
@@ -237,175 +213,15 @@ def test_chains_are_held_out_as_blocks_and_their_correlation_counts():
     assert std["chain"] > 1.3 * std["free"]
 
 
-# The race of shapes ------------------------------------------------------------------------------
-
-
-def trainer(f, n=120, d=1, folds=3):
-    data = dataset(n=n, d=d, f=f)
-    frame = StandardFrame.fit(
-        data, None, multiplier=Constant(), boundary=Boundary(), standardize="diagonal"
-    )
-    made = (
-        splits(parts(data, folds, 0), n, 0) if folds > 1 else [Split(np.arange(n), np.arange(0))]
-    )
-    return Trainer(frame, made, True, 0, no_progress)
-
-
-SHORT = sq.GaussNewton(max_steps=40)
-
-
-@pytest.fixture
-def x64():
-    import jax
-
-    with jax.enable_x64(True):
-        yield
-
-
-@pytest.mark.usefixtures("x64")
-@pytest.mark.parametrize("f", [lambda x: np.abs(x[:, 0] - 0.3), lambda x: np.tanh(2 * x[:, 0])])
-def test_the_race_is_won_by_the_lower_held_out_error(monkeypatch, f):
-    fixed = {"width": 4, "optimizer": SHORT}
-    alone = {}
-    for activation in ("tanh", "celu"):
-        short = trainer(f).train(0, Shape(activation, 4, 2, SHORT), steps=SHORT.pilot_steps)
-        alone[activation] = short.judged.min()
-    runner = trainer(f)
-    shape, training = runner.choose(fixed)
-    assert shape == Shape(min(alone, key=alone.get), 4, 2, SHORT)
-    assert training.judged.min() == min(alone.values())
-    raced = len(runner.losses)
-    assert raced == 2 * SHORT.pilot_steps and training.stop == "max_steps"
-    # the winner goes on from where the race ended, and nothing is trained twice
-    member = runner.member(0, shape, training)
-    assert np.array_equal(member.training.losses[: len(training.losses)], training.losses)
-    assert len(runner.losses) == raced + len(member.training.losses) - len(training.losses)
-    assert len(runner.judged) == len(runner.theta0) == len(runner.losses)
-    runner = trainer(f)
-    monkeypatch.setattr(ensemble, "RACE_POINTS", 50)
-    assert runner.choose(fixed)[1] is None  # raced on a part of the points
-
-
-@pytest.mark.usefixtures("x64")
-def test_a_deeper_network_is_tried_where_the_integrand_stays_rough(monkeypatch):
-    monkeypatch.setattr(ensemble, "NARROW", 4)
-
-    def jump(x):
-        return np.where((x > 0).any(axis=1), 0.0, np.exp(x.sum(axis=1)))
-
-    def chosen(runner):
-        shape, training = runner.choose({})
-        return runner.deepened(shape, training) if runner.rough else (shape, training)
-
-    runner = trainer(jump, n=400, d=2)
-    shape, training = chosen(runner)
-    assert (
-        shape == Shape("celu", 4, 3, sq.LBFGS(max_steps=1200))
-        and training.network.field.depth == 3
-    )
-    least = training.judged.min()
-    assert least == np.nanmin(runner.judged)
-    # it has been trained to its end, and is not trained again
-    steps = len(runner.losses)
-    assert runner.member(0, shape, training).training is training and len(runner.losses) == steps
-    for f, n in (
-        (jump, 60),  # 40 points for 71 weights
-        (lambda x: x[:, 0], 400),  # u is constant
-    ):
-        assert chosen(trainer(f, n=n, d=2))[0].depth == 2
-    monkeypatch.setattr(ensemble, "ROUGH", 0.0)  # tried on everything, it has to win
-    assert chosen(trainer(lambda x: np.tanh(x[:, 0]), n=400, d=2))[0].depth == 2
-    # only if nothing is given
-    given = sq.BSN(activation="tanh", optimizer=sq.GaussNewton(max_steps=20))
-    assert sq.estimate(dataset(n=400, d=2, f=jump), method=given).stats["depth"] == 2
-
-
-@pytest.mark.usefixtures("x64")
-def test_what_is_given_is_not_raced():
-    runner = trainer(np.cos)
-    for activation, width in (("celu", 5), ("tanh", 3)):
-        shape, training = runner.choose({"activation": activation, "width": width})
-        assert shape == Shape(activation, width, 2, sq.GaussNewton()) and training is None
-    assert not runner.losses
-    # nothing to judge by
-    alone = trainer(np.cos, folds=1).choose({})
-    assert alone == (Shape("tanh", 16, 2, sq.GaussNewton()), None)
-
-
-@pytest.mark.usefixtures("x64")
-def test_a_race_of_lbfgs_is_run_again_to_its_end():
-    optimizer = sq.LBFGS(max_steps=40)
-    runner = trainer(lambda x: np.cos(x[:, 0]))
-    shape, training = runner.choose({"width": 3, "optimizer": optimizer})
-    assert shape.optimizer == optimizer and len(runner.losses) == 80
-    assert training is None  # it cannot go on from a race
-
-
-def product(x):
-    return np.prod(1 / (1 + np.abs(np.tanh(x) - 0.2)), axis=1)
-
-
-def ridge(x):
-    return np.cosh(x.sum(axis=1) / 3)  # along no coordinate, and growing
-
-
-@pytest.mark.usefixtures("x64")
-@pytest.mark.parametrize(("f", "separate"), [(product, True), (ridge, False)])
-def test_in_many_dimensions_held_out_points_choose_the_first_layer(monkeypatch, f, separate):
-    wide = Shape("celu", 12, 2, sq.LBFGS(max_steps=300), aligned=True)
-    monkeypatch.setattr(ensemble, "IN_MANY_DIMENSIONS", wide)
-    runner = trainer(f, n=1500, d=8)
-    shape, training = runner.choose({})
-    assert shape == replace(wide, separate=separate)
-    alone = trainer(f, n=1500, d=8).train(0, replace(wide, separate=not separate))
-    assert training.judged.min() < alone.judged.min()
-    # nothing is trained twice
-    steps = len(runner.losses)
-    assert steps == len(training.losses) + len(alone.losses)
-    assert runner.member(0, shape, training).training is training and len(runner.losses) == steps
-    assert runner.choose({"aligned": True, "separate": not separate}) == (
-        replace(wide, separate=not separate),
-        None,
-    )
-    assert trainer(f, n=1500, d=8, folds=1).choose({}) == (wide, None)  # nothing to judge by
-
-
-@pytest.mark.usefixtures("x64")
-def test_the_shape_for_few_points_in_many_dimensions():
-    few, _ = trainer(lambda x: x[:, 0], n=300, d=8).choose({})
-    assert few == Shape("celu", 16, 2, sq.GaussNewton(), aligned=True)
-    given = {"width": 8, "aligned": False, "separate": False, "activation": "tanh"}
-    shape, _ = trainer(lambda x: x[:, 0], n=300, d=8).choose(given)
-    assert shape == Shape("tanh", 8, 2, sq.GaussNewton())
-
-
-@pytest.mark.parametrize(("depth", "outputs"), [(1, 1), (2, 1), (3, 2)])
-def test_the_number_of_weights_of_a_shape(depth, outputs):
-    shape = Shape("tanh", 5, depth, sq.LBFGS())
-    field = MLP.initialize(
-        0, dim=3, outputs=outputs, width=5, depth=depth, activation="tanh", aligned=True
-    )
-    assert shape.weights(3, outputs) == flatten(SteinNetwork(np.zeros(outputs), field)).size
-    options = {"dim": 3, "outputs": outputs, "width": 5, "activation": "tanh"}
-    field = SeparateMLP.initialize(0, **options)
-    separate = Shape("tanh", 5, 2, sq.LBFGS(), separate=True)
-    assert separate.weights(3, outputs) == flatten(SteinNetwork(np.zeros(outputs), field)).size
-
-
-def test_the_number_of_folds():
-    assert default_folds(200, 2) == default_folds(10_240, 7) == default_folds(10_240, 10) == 4
-    assert default_folds(10_240, 20) == 8 and default_folds(1000, 20) == 4
-    assert default_folds(50_000, 20) == default_folds(100_000, 2) == 2
-
-
 def test_a_start_brings_its_shape(monkeypatch):
-    monkeypatch.setattr(ensemble, "NARROW", 3)
-    method = sq.BSN(folds=2, optimizer=sq.GaussNewton(max_steps=5))
+    limits = Limits(narrow=3)
+    method = sq.BSN(folds=2, optimizer=sq.GaussNewton(max_steps=5), limits=limits)
     cold = estimate(method, dataset(n=60))
-    assert isinstance(cold._state, Shape) and cold.stats["width"] == 3
-    monkeypatch.setattr(Trainer, "choose", lambda *_: pytest.fail("raced again"))
-    warm = estimate(method, dataset(n=80, seed=1), start=cold)
-    assert warm._state == cold._state and warm.n == 80
+    shape = cold.fit.warm_start
+    assert isinstance(shape, Shape) and cold.stats["width"] == 3
+    monkeypatch.setattr(bsn, "choose_shape", lambda *_: pytest.fail("raced again"))
+    warm = estimate(method, dataset(n=80, seed=1), start=shape)
+    assert warm.fit.warm_start == shape and warm.n == 80
     assert warm.stats["activation"] == cold.stats["activation"]
     with pytest.raises(pytest.fail.Exception):
         estimate(method, dataset(n=60))
@@ -413,7 +229,6 @@ def test_a_start_brings_its_shape(monkeypatch):
 
 def test_the_work_of_a_fold_is_bounded(monkeypatch):
     """Many more points than weights: some are left out of training, none of the holding out."""
-    monkeypatch.setattr(ensemble, "MOST_WORK", 1.0)
     counts = []
     rows = StandardFrame.rows
 
@@ -422,7 +237,13 @@ def test_the_work_of_a_fold_is_bounded(monkeypatch):
         return rows(self, wanted, room)
 
     monkeypatch.setattr(StandardFrame, "rows", counted)
-    method = sq.BSN(width=2, activation="tanh", folds=2, optimizer=sq.GaussNewton(max_steps=5))
+    method = sq.BSN(
+        width=2,
+        activation="tanh",
+        folds=2,
+        optimizer=sq.GaussNewton(max_steps=5),
+        limits=Limits(most_work=1.0),
+    )
     est = sq.estimate(dataset(n=300, d=1), method=method)
     assert est.stats["weights"] == 14 and np.isfinite(est.mean)
     assert set(counts) == {8 * 14, 150, 300}  # trained on, held out, fitted
@@ -501,21 +322,21 @@ def test_intervals_cover_on_a_line():
 
 
 def test_known_noise_is_weighted():
-    """Half of the values are 300 times noisier: heeding that must pay, over three seeds."""
-    errors = {"heeded": [], "ignored": []}
+    """Half of the values are 300 times noisier: weighting by that must pay, over three seeds."""
+    errors = {"weighted": [], "ignored": []}
     for seed in range(3):
         rng = np.random.default_rng(seed)
         x = rng.standard_normal((200, 1))
         noise = np.where(rng.random(200) < 0.5, 3.0, 0.01)
         fx = np.cos(x[:, 0]) + noise * rng.standard_normal(200)
-        for name, known in (("heeded", noise), ("ignored", None)):
+        for name, known in (("weighted", noise), ("ignored", None)):
             method = sq.BSN(
                 width=4, activation="tanh", folds=2, optimizer=sq.GaussNewton(max_steps=30)
             )
             est = sq.estimate(sq.Dataset(x, fx, -x, noise=known), method=method)
             errors[name].append(est.mean - np.exp(-0.5))
     spread = {name: np.sqrt(np.mean(np.square(e))) for name, e in errors.items()}
-    assert spread["heeded"] < 0.3 * spread["ignored"]
+    assert spread["weighted"] < 0.3 * spread["ignored"]
 
 
 def test_the_pilot_of_known_noise_is_short(monkeypatch):

@@ -5,7 +5,6 @@ import numpyro.distributions as dist
 import pytest
 
 import steinquad as sq
-from steinquad.methods.base import obstacle
 
 CHEAP = [
     sq.MonteCarlo(),
@@ -124,7 +123,7 @@ def test_a_grid_is_ranked_but_not_averaged():
     )
     assert est.method.startswith("Choose: Polynomial")
     assert est.check is None and abs(est.mean - np.exp(-0.5)) < 2 * est.std < 0.2
-    assert obstacle(sq.MonteCarlo(), sq.Dataset([0, 1], [0, 1], sampled=False), None)
+    assert sq.MonteCarlo().obstacle(sq.Dataset([0, 1], [0, 1], sampled=False), None)
 
 
 def test_bad_candidates():

@@ -101,7 +101,7 @@ def test_shifting_scaling_outputs_and_predictions():
     assert est.mean[2] == 7.0 and est.std[2] == 0.0
     assert np.linalg.eigvalsh(est.covariance).min() > -1e-12 * est.covariance.max()
     mean, std = est.predict(data.x[:4], data.score[:4], return_std=True)
-    np.testing.assert_allclose(mean, est.fitted[:4], atol=1e-6)
+    np.testing.assert_allclose(mean, est.fit.fitted[:4], atol=1e-6)
     assert (std[:, :2] >= 0).all() and (std[:, 2] == 0).all()
     with pytest.raises(sq.InputError, match="score is missing"):
         est.predict(data.x[:4])
@@ -130,7 +130,7 @@ def test_noise_and_weights_of_zero():
     rest = sq.estimate(
         sq.Dataset(data.x[50:], noisy[50:], data.score[50:]), method=ControlFunctional()
     )
-    assert est.mean == rest.mean and est.fitted.shape == (100, 1)
+    assert est.mean == rest.mean and est.fit.fitted.shape == (100, 1)
 
 
 def test_obstacles_are_what_estimate_raises():

@@ -9,7 +9,9 @@ import numpyro.distributions as dist
 import pytest
 
 import steinquad as sq
-from steinquad.checking.cross_fit import parts
+from steinquad.checking.folds import folds_of
+from steinquad.fit import WarmStart
+from steinquad.measures import as_measure
 
 NORMAL = dist.Normal(0, 1)
 MC = sq.MonteCarlo()
@@ -55,28 +57,31 @@ def test_extreme_values_of_f_are_scaled_or_refused():
         sq.integrate(lambda x: x[:, 0] * 1j, NORMAL, n=20, method=MC)
 
 
+@dataclass(frozen=True, eq=False)
+class Memory(WarmStart):
+    """All values by their points."""
+
+    known: dict
+
+
 @dataclass(frozen=True)
-class Remembers:
+class Remembers(sq.Method):
     """Would pass a check by looking up what it was started from."""
 
     name: str = "Remembers"
 
-    def estimate(self, data, measure, *, seed, progress, start=None):
-        known = dict(start._state) if start is not None else {}
+    def fit(self, data, measure, *, seed, progress, start):
+        known = dict(start.known) if start is not None else {}
         known |= {x.tobytes(): f for x, f in zip(data.x, data.fx, strict=True)}
         mean = data.fx.mean(axis=0)
-        return sq.Estimate.build(
-            mean,
-            np.eye(1) * 1e-12,
-            scalar=True,
-            method=self.name,
-            status=sq.Status("converged", ""),
-            n=data.n,
-            predictor=lambda x, score, std: (
-                np.stack([known.get(row.tobytes(), mean) for row in x]),
+        return sq.Fit(
+            theta0=mean,
+            covariance=np.eye(1) * 1e-12,
+            model=lambda points, return_std: (
+                np.stack([known.get(row.tobytes(), mean) for row in points.x]),
                 None,
             ),
-            _state=known,
+            warm_start=Memory(known),
         )
 
 
@@ -101,12 +106,9 @@ def test_a_process_that_starts_elsewhere_finds_its_lengthscales():
     method = sq.BayesianQuadrature()
     few = sq.integrate(f, measure, n=16, method=method)
     x = np.random.default_rng(1).standard_normal((300, 3))
-    from steinquad._types import no_progress
-    from steinquad.api import _estimate
-    from steinquad.measures import as_measure
 
     data = sq.Dataset(x, f(x))
-    warm = _estimate(data, as_measure(measure), method, 0, 0, no_progress, few)
+    warm = method.estimate(data, as_measure(measure), start=few.fit.warm_start)
     ratios = [e.stats["lengthscales"][1:] / e.stats["lengthscales"][0] for e in (few, warm)]
     assert not np.allclose(*ratios, rtol=1e-3)
 
@@ -134,7 +136,7 @@ def test_points_of_weight_zero_are_left_out():
 
 def test_unequal_groups_are_split_evenly():
     data = sq.Dataset(X, X[:, 0] ** 2, -X, groups=np.repeat([0, 1], [96, 4]))
-    assert min(len(part) for part in parts(data, 2, seed=0)) == 50
+    assert min(len(part) for part in folds_of(data, 2, seed=0)) == 50
     assert sq.estimate(data, method=SCORE, folds=2).check is not None
 
 

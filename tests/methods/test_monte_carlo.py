@@ -10,6 +10,7 @@ from steinquad.errors import InputError
 from steinquad.methods.monte_carlo import MonteCarlo
 
 METHOD = MonteCarlo()
+CHAINS = np.repeat(np.arange(4), 50)
 
 
 def chains(seed=0, count=4, n=500, k=1, phi=0.9):
@@ -68,3 +69,21 @@ def test_no_average_of_what_is_no_sample():
         METHOD.estimate(data, None)
     assert str(caught.value) == reason
     assert METHOD.obstacle(Dataset([1.0, 2.0], [1.0, 2.0]), None) is None
+    constant = METHOD.estimate(Dataset([1.0, 2.0], [3.0, 3.0], sampled=False), None)
+    assert constant.mean == 3.0 and constant.status.code == "constant"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"groups": CHAINS}, {"weights": 1.0 + CHAINS}],
+    ids=["draws", "chains", "weighted"],
+)
+def test_constants_beside_a_varying_output_are_exact(options):
+    """The average of a constant rounds, and no rounding is a std, nor far from the average."""
+    constants = [3.0, 0.1, 1e8]
+    for seed in range(20):
+        x = np.random.default_rng(seed).standard_normal(200)
+        fx = np.column_stack([np.tile(constants, (200, 1)), np.cos(x)])
+        est = METHOD.estimate(Dataset(x, fx, **options), None)
+        np.testing.assert_array_equal(est.mean[:3], constants)
+        assert not est.std[:3].any() and est.std[3] > 0 and est.status.code == "converged"

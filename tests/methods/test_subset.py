@@ -5,9 +5,7 @@ import pytest
 from helpers import assert_close
 
 import steinquad as sq
-from steinquad._types import no_progress
-from steinquad.checking.cross_fit import held_out
-from steinquad.methods import subset
+from steinquad.checking.held_out import HeldOut
 
 
 def cosines(x):
@@ -20,14 +18,13 @@ def evaluations(n, d, seed=0, **options):
 
 
 @pytest.mark.parametrize("d", (1, 2, 5))
-def test_the_answer_is_the_average_of_what_the_fit_leaves_elsewhere(d, monkeypatch):
-    monkeypatch.setattr(subset, "CHUNK", 100)
+def test_the_answer_is_the_average_of_what_the_fit_leaves_elsewhere(d):
     data = evaluations(450, d)
     found = sq.estimate(data, method=sq.Subset(sq.ControlFunctional(), size=50))
     rows = np.linspace(0, 449, 50).round().astype(int)
     rest = data.take(np.setdiff1d(np.arange(450), rows))
     fit = sq.estimate(data.take(rows), method=sq.ControlFunctional())
-    values = held_out(fit, rest)
+    values = HeldOut.of([fit.fit], [np.arange(400)], rest).values
     assert_close(found.mean, values.mean(axis=0))
     assert_close(found.std, values.std(axis=0, ddof=1) / np.sqrt(400), rtol=1e-2)
     assert_close(found.predict(data.x, data.score), fit.predict(data.x, data.score))
@@ -87,7 +84,7 @@ def test_copies_of_fitted_draws_are_not_averaged():
         method = sq.Subset(sq.ControlFunctional(), 200)
         for j, groups in enumerate((chain, None)):
             data = sq.Dataset(x, f, -x, groups=groups)
-            found = method.estimate(data, None, seed=0, progress=no_progress)
+            found = method.estimate(data, None)
             z[seed, j] = (found.mean - truth) / found.std
     right, wrong = np.sqrt(np.mean(z**2, axis=0))
     assert np.abs(z[:, 0]).max() < 5 and 0.4 < right < 1.8 < 2.2 < wrong, z
@@ -115,11 +112,10 @@ def test_rare_events_are_not_called_constant():
     assert found.status.code == "suspect" and "carry the integral" in found.status.message
 
 
-def test_weights_of_zero_in_a_whole_chunk(monkeypatch):
-    monkeypatch.setattr(subset, "CHUNK", 50)
+def test_weights_of_zero_among_the_averaged():
     weights = np.repeat([1.0, 0.0], 300)
     data = evaluations(600, 2, weights=weights)
-    found = sq.estimate(data, method=sq.Subset(sq.ControlFunctional(), size=100))
+    found = sq.Subset(sq.ControlFunctional(), size=100).estimate(data, None)
     assert abs(found.mean[0] - 2 * np.exp(-0.5)) < 5 * found.std[0] < 0.1
 
 

@@ -6,15 +6,14 @@ import numpy as np
 import pytest
 from helpers import assert_close, random_network
 
-from steinquad.networks.mlp import MLP
+from steinquad.networks.mlp import MLP, Layers
 from steinquad.networks.stein_network import SteinNetwork
 from steinquad.training.objective import flatten
 
 
 def initialized(seed, *, dim=5, outputs=2, width=64, depth=1) -> MLP:
-    return MLP.initialize(
-        seed, dim=dim, outputs=outputs, width=width, depth=depth, activation="celu"
-    )
+    layers = Layers(dim=dim, outputs=outputs, width=width, depth=depth, activation="celu")
+    return MLP.initialize(seed, layers)
 
 
 def test_the_papers_network_has_2275_weights():
@@ -74,8 +73,8 @@ def test_value_by_hand(depth):
 
 @pytest.mark.parametrize(("dim", "width"), [(1, 3), (2, 5), (5, 5), (8, 5)])
 def test_aligned_units_see_one_coordinate_each_and_all_in_turn(dim, width):
-    options = {"dim": dim, "outputs": 1, "width": width, "depth": 2, "activation": "celu"}
-    field = MLP.initialize(3, **options, aligned=True)
+    layers = Layers(dim=dim, width=width, activation="celu")
+    field = MLP.initialize(3, layers, aligned=True)
     first = np.asarray(field.weights[0])
     assert np.count_nonzero(first, axis=1).tolist() == [1] * width
     seen = np.count_nonzero(first, axis=0)
@@ -84,8 +83,8 @@ def test_aligned_units_see_one_coordinate_each_and_all_in_turn(dim, width):
     assert sizes.min() >= 0.5 and sizes.max() <= 1.0
     assert np.abs(field.biases[0]).max() <= 0.5
     # the other layers are those of a random start
-    plain = MLP.initialize(3, **options)
+    plain = MLP.initialize(3, layers)
     assert all(
         np.array_equal(a, b) for a, b in zip(field.weights[1:], plain.weights[1:], strict=True)
     )
-    assert not np.array_equal(first, MLP.initialize(4, **options, aligned=True).weights[0])
+    assert not np.array_equal(first, MLP.initialize(4, layers, aligned=True).weights[0])

@@ -4,13 +4,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers import assert_close, normal_data, random_network
+from helpers import assert_close, normal_data, quick, random_network
 
 import steinquad as sq
 from steinquad.networks.mlp import MLP
 from steinquad.networks.plain_mlp import PlainMLP
 from steinquad.networks.stein_network import SteinNetwork, evaluate
-from steinquad.training.objective import Penalty, flatten, value_and_gradient
+from steinquad.training.objective import Penalty, flatten, loss
 
 
 def plain(network):
@@ -28,7 +28,7 @@ def test_against_the_textbook(dim, activation):
         a = np.maximum(z, 0) + (np.minimum(np.expm1(z), 0) if activation == "celu" else 0)
     want = a @ np.asarray(network.field.weights[-1]).T + np.asarray(network.theta0)
     frame = normal_data(1, n=12, dim=dim).frame
-    assert_close(np.asarray(evaluate(network, data.inputs, frame)), want, rtol=1e-12)
+    assert_close(np.asarray(quick(evaluate)(network, data.inputs, frame)), want, rtol=1e-12)
     assert network.field.depth == 3
 
 
@@ -51,7 +51,7 @@ def values_along(activation, network_of):
         field = type(network.field)(network.field.weights, moved, network.field.activation)
         return SteinNetwork(network.theta0, field)(inputs, data.frame)[0]
 
-    return np.asarray(jax.vmap(at)(jnp.asarray(shifts)))
+    return np.asarray(quick(jax.vmap(at))(jnp.asarray(shifts)))
 
 
 def test_a_stein_network_of_relu_jumps_as_its_weights_move():
@@ -85,7 +85,7 @@ def test_the_divergence_of_relu_is_blind_for_biases(dim):
     for activation in ("celu", "relu"):
         network = random_network(1, dim=dim, depth=3, activation=activation)
         penalty = Penalty(0.0, theta0=False)
-        gradient = value_and_gradient(jnp.asarray(flatten(network)), network, still, penalty)[1]
+        gradient = quick(jax.grad(loss))(jnp.asarray(flatten(network)), network, still, penalty)
         biases = jax.tree.map(lambda leaf: np.zeros(leaf.shape), network)
         assert isinstance(biases.field, MLP)
         mask = SteinNetwork(

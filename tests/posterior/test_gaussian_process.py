@@ -6,47 +6,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from small_gaussian_process import LOGS, NUGGET, data, hyper
 
-from steinquad.kernels import RBF, Matern
-from steinquad.kernels.stein_kernel import RadialMatern52
-from steinquad.methods.bayesian_quadrature import KernelGram
-from steinquad.methods.control_functional import SteinGram
-from steinquad.posterior.gaussian_process import (
-    GaussianProcess,
-    Hyperparameters,
-    ProcessData,
-    left_out_loss,
-    memory_obstacle,
-    negative_log_likelihood,
-    optimize,
-    subset,
-)
-
-LOGS, NUGGET = np.log([0.8, 1.3]), 1e-4
+from steinquad.posterior.gaussian_process import GaussianProcess
 
 
 @pytest.fixture(autouse=True)
 def x64():
     with jax.enable_x64(True):
         yield
-
-
-def data(n=50, outputs=1, degree=0, stein=False, **options):
-    rng = np.random.default_rng(0)
-    x = rng.standard_normal((n, 2))
-    y = np.stack([np.cos(x[:, 0] + j) + x[:, 1] for j in range(outputs)], axis=1)
-    y = y + 0.05 * rng.standard_normal(y.shape)
-    monomials = [np.ones(n), x[:, 0], x[:, 1], x[:, 0] ** 2, x[:, 0] * x[:, 1], x[:, 1] ** 2]
-    basis = np.stack(monomials[: [0, 1, 3, 6][degree + 1]] or [x[:, 0]], axis=1)
-    if degree < 0:
-        basis = basis[:, :0]
-    points = (x, np.ones_like(x), -x) if stein else x
-    gram = SteinGram(RadialMatern52()) if stein else KernelGram(Matern(2.5))
-    return ProcessData(gram=gram, points=points, y=y, basis=basis, dim=2, **options)
-
-
-def hyper(outputs=1, amplitude=1.0):
-    return Hyperparameters(LOGS, NUGGET, np.full(outputs, amplitude))
 
 
 def dense(process):
@@ -90,33 +58,6 @@ def test_posterior_is_that_of_dense_linear_algebra(degree, stein):
     assert at.log_likelihood == pytest.approx(likelihood, rel=1e-9)
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {},
-        {"outputs": 2, "degree": 2},
-        {"degree": -1, "amplitude": np.array([1.3])},
-        {"noise": np.linspace(0.001, 0.1, 50)},
-        {"noise": np.full(50, 0.01), "nugget": 0.0},
-        {"stein": True},
-        {"log_lengthscales": LOGS},
-    ],
-    ids=["plain", "outputs", "amplitude", "noise", "only-noise", "stein", "lengthscales"],
-)
-def test_gradients_are_those_of_finite_differences(options):
-    process = data(**options)
-    vector = process.pack(hyper(process.y.shape[1], 0.7))
-    # leave-one-out residuals do not decide an amplitude
-    losses = [negative_log_likelihood, *([] if process.explicit else [left_out_loss])]
-    step = 1e-5
-    for loss in losses:
-        _, gradient = loss(process, vector)
-        for i, derivative in enumerate(gradient):
-            sides = [loss(process, vector + s * step * np.eye(len(vector))[i])[0] for s in (1, -1)]
-            numerical = (sides[0] - sides[1]) / (2 * step)
-            assert derivative == pytest.approx(numerical, rel=1e-5, abs=1e-5)
-
-
 @pytest.mark.parametrize("degree", [-1, 0, 2])
 def test_leave_one_out_is_really_leaving_out(degree):
     process = data(outputs=2, degree=degree)
@@ -147,32 +88,9 @@ def test_a_functional_is_the_average_of_predictions():
     np.testing.assert_allclose(light_std, stds)
 
 
-def test_likelihood_finds_the_hyperparameters_of_a_sample():
-    rng = np.random.default_rng(3)
-    x = rng.uniform(-2, 2, (350, 2))
-    gram = KernelGram(RBF())
-    truth = np.array([0.5, 1.0])
-    matrix = np.asarray(gram(jnp.log(truth), x, x)) + 1e-2 * np.eye(350)
-    y = np.linalg.cholesky(matrix) @ rng.standard_normal((350, 1))
-    process = ProcessData(gram=gram, points=x, y=y, basis=np.ones((350, 1)), dim=2)
-    steps = []
-    found = optimize(
-        process, criterion="likelihood", seed=0, progress=lambda *s: steps.append(s[0])
-    ).hyper
-    np.testing.assert_allclose(np.exp(found.log_lengthscales), truth, rtol=0.2)
-    assert 0.5e-2 < found.nugget < 2e-2 and steps == sorted(steps)
-
-
 def test_duplicated_points_take_jitter_and_say_so():
     process = data(nugget=0.0)
     twice = process.take(np.repeat(np.arange(50), 2))
     at = GaussianProcess.of(twice, replace(hyper(), nugget=0.0))
     assert 0 < at.jitter < 1e-8 and np.isfinite(at.log_likelihood)
     assert GaussianProcess.of(process, replace(hyper(), nugget=0.0)).jitter == 0
-
-
-def test_large_subsets_contain_small_ones_and_memory_is_counted():
-    assert set(subset(1000, 30, 5)) < set(subset(1000, 100, 5))
-    assert memory_obstacle(10_000, 6.0) is None
-    message = memory_obstacle(50_000, 6.0)
-    assert message and "50000" in message and "6 GiB" in message and message.endswith(".")

@@ -9,20 +9,18 @@ import pytest
 import scipy.linalg
 from helpers import assert_close, normal_data, random_network
 
-import steinquad.posterior.laplace as module
-import steinquad.training.objective as objective
 from steinquad._linalg import cholesky
 from steinquad.networks.stein_network import evaluate
 from steinquad.posterior.laplace import laplace, output_noise
 from steinquad.training.model import ggn_product, model
-from steinquad.training.objective import flatten, predict, theta0_entries, unflatten
+from steinquad.training.objective import Sizes, flatten, predict, theta0_entries, unflatten
 
 N = 40
 
 
-def problem(dim: int, outputs: int):
+def problem(dim: int, outputs: int, sizes: Sizes | None = None):
     weights = np.random.default_rng(8).uniform(0.3, 3.0, size=N)
-    data = normal_data(1, n=N, dim=dim, outputs=outputs, weights=weights)
+    data = normal_data(1, n=N, dim=dim, outputs=outputs, weights=weights, sizes=sizes)
     return random_network(2, dim=dim, outputs=outputs, width=4), data, weights
 
 
@@ -83,13 +81,12 @@ def test_precisions_are_stationary(flat):
     assert beta == pytest.approx((weights.sum() - gamma - flat) / residual, rel=1e-6)
 
 
-def test_product_with_the_ggn_against_the_matrix(monkeypatch):
+def test_product_with_the_ggn_against_the_matrix():
     """In several blocks with padding, two outputs, unequal noise; and the matrix in one block."""
     network, whole, _ = problem(5, 2)
     noise = np.array([0.6, 1.4])
     want = model(network, whole).gram(flatten(network), noise)[0]
-    monkeypatch.setattr(objective, "BLOCK_CPU", 7)
-    _, cut, _ = problem(5, 2)
+    _, cut, _ = problem(5, 2, Sizes(7))
     assert cut.blocks.weights.shape == (6, 7)
     found = model(network, cut).gram(flatten(network), noise)[0]
     assert_close(np.asarray(found), want, rtol=1e-12)
@@ -101,11 +98,10 @@ def test_product_with_the_ggn_against_the_matrix(monkeypatch):
 
 @pytest.mark.parametrize("flat", [True, False])
 @pytest.mark.parametrize("outputs", [1, 2])
-def test_matrix_free_bounds_hold_the_dense_variance(monkeypatch, flat, outputs):
+def test_matrix_free_bounds_hold_the_dense_variance(flat, outputs):
     network, data, _ = problem(5, outputs)
     dense = laplace(network, data, flat=flat)
-    monkeypatch.setattr(module, "DENSE_LIMIT", 0)
-    free = laplace(network, data, flat=flat)
+    free = laplace(network, data, flat=flat, dense_limit=0)
     assert free.ggn is None and free.factor is None
     # the same precisions for both: those of the matrix-free road
     alpha, beta = free.precisions.alpha, free.precisions.beta
@@ -124,14 +120,13 @@ def test_matrix_free_bounds_hold_the_dense_variance(monkeypatch, flat, outputs):
 
 @pytest.mark.parametrize("flat", [True, False])
 @pytest.mark.parametrize(("dim", "outputs"), [(1, 1), (2, 1), (5, 2)])
-def test_fewer_residuals_than_weights_give_the_same(monkeypatch, flat, dim, outputs):
+def test_fewer_residuals_than_weights_give_the_same(flat, dim, outputs):
     weights = np.random.default_rng(8).uniform(0.3, 3.0, size=N)
     data = normal_data(1, n=N, dim=dim, outputs=outputs, weights=weights)
     network = random_network(2, dim=dim, outputs=outputs, width=12)
     dense = laplace(network, data, flat=flat)
     assert len(flatten(network)) > N * outputs + outputs
-    monkeypatch.setattr(module, "DENSE_LIMIT", N * outputs + 8)
-    other = laplace(network, data, flat=flat)
+    other = laplace(network, data, flat=flat, dense_limit=N * outputs + 8)
     assert other.factor is None and other.gap == 0.0  # another road, and no bounds
     for name in ("alpha", "beta", "gamma"):
         want = getattr(dense.precisions, name)
@@ -144,10 +139,11 @@ def test_fewer_residuals_than_weights_give_the_same(monkeypatch, flat, dim, outp
     np.testing.assert_allclose(other.theta0_covariance, want, rtol=1e-6, atol=1e-9 * want.max())
 
 
-def test_matrix_free_depends_on_its_seed_only(monkeypatch):
+def test_matrix_free_depends_on_its_seed_only():
     network, data, _ = problem(5, 1)
-    monkeypatch.setattr(module, "DENSE_LIMIT", 0)
-    first, again, other = (laplace(network, data, flat=True, seed=s) for s in (0, 0, 1))
+    first, again, other = (
+        laplace(network, data, flat=True, seed=s, dense_limit=0) for s in (0, 0, 1)
+    )
     assert np.array_equal(first.theta0_covariance, again.theta0_covariance)
     assert not np.array_equal(first.theta0_covariance, other.theta0_covariance)
 

@@ -14,11 +14,12 @@ import scipy.stats
 from helpers import FrozenLayer, FrozenNetwork, assert_close
 
 from steinquad.measures.affine import Affine
+from steinquad.points import Points
 from steinquad.posterior.laplace import laplace
 from steinquad.stein.inputs import stein_inputs
-from steinquad.stein.multipliers import Constant, Points
+from steinquad.stein.multipliers import Constant
 from steinquad.training.evidence import Spectrum, log_evidence
-from steinquad.training.model import Device
+from steinquad.training.model import CompiledModel
 from steinquad.training.objective import TrainingSet, flatten, predict, unflatten
 
 N, DIM, WIDTH = 30, 2, 5
@@ -104,7 +105,7 @@ def at_the_fixed_point(flat: bool):
 
 def test_jacobian_is_the_features_made_by_hand():
     data = training_set(2, WEIGHTS)
-    g = Device(model(2), data).gram(flatten(model(2)), np.array([0.7, 1.3]))[0]
+    g = CompiledModel(model(2), data).gram(flatten(model(2)), np.array([0.7, 1.3]))[0]
     rows = design(2) / np.array([[0.7], [1.3]])
     assert_close(np.asarray(g), np.einsum("ika,ikb,i->ab", rows, rows, WEIGHTS), rtol=1e-12)
     assert_close(predict(model(2), data), design(2) @ np.asarray(flatten(model(2))), rtol=1e-12)

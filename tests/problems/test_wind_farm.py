@@ -8,7 +8,6 @@ import scipy.integrate
 from scipy.special import ndtr
 
 import steinquad as sq
-from steinquad.measures.factors import factors
 from steinquad.problems.wind_farm import ThrustCoefficient, truth_of, wind_farm
 from steinquad.problems.wind_farm_inputs import (
     MEANS,
@@ -55,7 +54,7 @@ def test_the_direction_is_normalized_and_cut_where_it_says(truncation):
 
 
 def test_effective_weights_of_the_mixture():
-    law = factors(direction_distribution("whole"))
+    law = direction_distribution("whole").factors()
     assert law is not None
     np.testing.assert_allclose(law.weights, [0.2273, 0.5681, 0.2046], atol=5e-5)
 

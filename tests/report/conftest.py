@@ -29,7 +29,7 @@ def usual(a, b):
 def written(study, folder):
     """The content, and the three files as text and as paths."""
     paths = {ending: folder / f"report.{ending}" for ending in ("html", "md", "json")}
-    content = study.report(*paths.values())
+    content = sq.report.write(study, *paths.values())
     texts = {ending: path.read_text(encoding="utf-8") for ending, path in paths.items()}
     assert json.loads(texts["json"]) == content
     return SimpleNamespace(content=content, paths=paths, **texts)
@@ -38,9 +38,9 @@ def written(study, folder):
 @pytest.fixture(scope="session")
 def bad(tmp_path_factory):
     folder = tmp_path_factory.mktemp("bad")
-    law = sq.Product({INPUT: st.norm(), "b": st.uniform(0.0, 1.0)})
+    inputs = sq.Product({INPUT: st.norm(), "b": st.uniform(0.0, 1.0)})
     study = sq.Study(
-        *(hostile, law, folder / "<s>.sqlite", 60),
+        *(hostile, inputs, folder / "<s>.sqlite", 60),
         outputs=[OUTPUT, "flat"],
         style="dict",
         method=sq.Polynomial(),

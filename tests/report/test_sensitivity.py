@@ -14,19 +14,15 @@ CIRCLE = st.uniform(-np.pi, 2 * np.pi)
 
 def model(f):
     """An estimate that consists of its model only."""
-
-    def predictor(x, score, return_std):
-        return f(x), None
-
     k = f(np.zeros((1, 9))).shape[1]
-    return sq.Estimate.build(
-        *(np.zeros(k), np.eye(k)),
-        scalar=False,
-        method="given",
-        status=sq.Status("converged", ""),
-        n=1,
-        fitted=np.zeros((1, k)),
-        predictor=predictor,
+    fit = sq.Fit(
+        theta0=np.zeros(k),
+        covariance=np.eye(k),
+        model=lambda points, return_std: (f(points.x), None),
+        fitted=np.zeros((2, k)),
+    )
+    return sq.Estimate.of(
+        fit, sq.Dataset(np.zeros((2, 3)), np.zeros((2, k))), None, method="given"
     )
 
 
@@ -66,8 +62,8 @@ def test_ishigami(seed):
 
 def test_standard_errors_are_the_spread_of_the_indices():
     """40 repetitions: ratio of both within a factor 1.6 (chance 1e-4 for each of six)."""
-    law = as_measure(sq.Product(dict.fromkeys("abc", CIRCLE)))
-    runs = [sensitivity(model(ishigami), law, seed=seed) for seed in range(40)]
+    measure = as_measure(sq.Product(dict.fromkeys("abc", CIRCLE)))
+    runs = [sensitivity(model(ishigami), measure, seed=seed) for seed in range(40)]
     for name in ("first", "total"):
         spread = np.std([getattr(run, name) for run in runs], axis=0, ddof=1)
         claimed = np.mean([getattr(run, f"{name}_std") for run in runs], axis=0)
@@ -75,8 +71,8 @@ def test_standard_errors_are_the_spread_of_the_indices():
 
 
 def test_a_linear_function_scaled_or_constant():
-    law = as_measure(sq.Product({"a": st.norm(), "b": st.norm(), "c": st.norm()}))
-    found = sensitivity(model(linear), law, seed=0)
+    measure = as_measure(sq.Product({"a": st.norm(), "b": st.norm(), "c": st.norm()}))
+    found = sensitivity(model(linear), measure, seed=0)
     assert np.all(np.abs(found.first[:, 0] - [0.9, 0.1, 0.0]) <= FAR * found.first_std[:, 0])
     assert found.total[2, 0] == 0.0 and abs(found.first[2, 0]) < 1e-4
     np.testing.assert_allclose(found.first[:, 1], found.first[:, 0], atol=1e-4)
@@ -87,9 +83,9 @@ def test_a_linear_function_scaled_or_constant():
 
 def test_inputs_that_depend_on_each_other_have_one_index():
     pair = st.multivariate_normal([0.0, 0.0], [[1.0, 0.8], [0.8, 1.0]])
-    law = as_measure(sq.Product({"ab": pair, "c": st.norm()}))
-    assert independent_columns(law) == [[0, 1], [2]]
-    found = sensitivity(model(lambda x: (x[:, 0] + x[:, 1] + x[:, -1])[:, None]), law, seed=0)
+    measure = as_measure(sq.Product({"ab": pair, "c": st.norm()}))
+    assert independent_columns(measure) == [[0, 1], [2]]
+    found = sensitivity(model(lambda x: (x[:, 0] + x[:, 1] + x[:, -1])[:, None]), measure, seed=0)
     want = np.array([3.6, 1.0]) / 4.6
     assert np.all(np.abs(found.first[:, 0] - want) < FAR * found.first_std[:, 0])
     assert found.curves[0] is None and found.curves[1] is not None

@@ -1,5 +1,7 @@
 """Polynomial features integrate to zero, are what they say they are, and know their limits."""
 
+from functools import cache
+
 import numpy as np
 import numpyro.distributions as dist
 import pytest
@@ -34,7 +36,8 @@ def quadrature(measure, d, count):
     return tensor(nodes, weights / weights.sum(), d)
 
 
-def law(kind, d):
+@cache
+def measure_of(kind, d):
     if kind == "normal":
         return as_measure(dist.Normal(0, 1).expand([d]).to_event(1))
     return as_measure(dist.TruncatedNormal(0.0, 1.0, low=LOW, high=HIGH).expand([d]).to_event(1))
@@ -43,7 +46,7 @@ def law(kind, d):
 @pytest.mark.parametrize(("d", "order", "count"), [(1, 9, 60), (2, 6, 40), (5, 3, 9)])
 @pytest.mark.parametrize("kind", ["normal", "truncated"])
 def test_score_polynomials_integrate_to_zero(kind, d, order, count):
-    measure = law(kind, d)
+    measure = measure_of(kind, d)
     x = measure.sample(200, seed=0)
     data = sq.Dataset(x, x[:, 0], measure.score(x), support=measure.support)
     features = ScorePolynomials().fit(data, None)
@@ -62,7 +65,7 @@ def test_score_polynomials_integrate_to_zero(kind, d, order, count):
 @pytest.mark.parametrize(("d", "order"), [(1, 12), (2, 8), (5, 3)])
 def test_legendre_features_are_orthonormal(d, order):
     """Under any independent coordinates, here through the inverse cdf of Gauss points."""
-    measure = law("truncated", d)
+    measure = measure_of("truncated", d)
     data = sq.Dataset(measure.sample(10, seed=0), np.arange(10.0))
     features = CdfLegendre().fit(data, measure)
     u, weights = leggauss(order + 1)

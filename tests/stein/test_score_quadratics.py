@@ -1,4 +1,4 @@
-"""Stein images of quadratics: mean zero by quadrature, and all quadratics under a normal law."""
+"""Stein images of quadratics: mean zero by quadrature, and all quadratics under a normal."""
 
 import numpy as np
 import pytest

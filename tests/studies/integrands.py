@@ -94,6 +94,22 @@ def forks(a, b):
     return a * a + b
 
 
+def leaves_a_copy(a, b):
+    """A copy of the process outlives it; both wait, and the copy's number is in a file."""
+    copy = os.fork()
+    if copy and "COPY" in os.environ:
+        Path(os.environ["COPY"]).write_text(f"{copy}\n")
+    time.sleep(60)
+    if not copy:
+        os._exit(0)
+
+
+def crashes(a, b):
+    if a > 1.8:
+        os._exit(1)
+    return a * a + b
+
+
 def closes_files(a, b):
     """Also those that the worker talks through."""
     if a > 1.0:

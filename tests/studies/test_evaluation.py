@@ -2,14 +2,17 @@
 
 import json
 import os
+import subprocess
 import sys
 import time
 from dataclasses import replace
 
+import numpy as np
 import pytest
-from small_study import HERE
+from small_study import HERE, study
 
-from steinquad.studies.evaluation import Call, evaluate, load
+import steinquad as sq
+from steinquad.studies.evaluation import Call, Outcome, evaluate, load
 
 CALL = Call(("a", "b"), ("f",), directory=str(HERE))
 GOOD, BAD = (0.5, 0.25), (1.5, 0.25)  # the hostile ones misbehave where a > 1
@@ -235,3 +238,72 @@ def test_no_shell_is_ever_involved(name, tmp_path):
     (found,) = evaluate(call, [(3.0,)], [0])
     assert found.outputs == (9.0,) and os.listdir(tmp_path) == []
     assert json.loads(json.dumps(found.outputs)) == [9.0]
+
+
+def test_an_error_text_that_no_file_can_hold(tmp_path):
+    def f(a, b):
+        if a > 1:
+            raise RuntimeError("no file \udcff")
+        return a
+
+    found = study(tmp_path, integrand=f, on_failure="ignore")
+    found.run()
+    failed = [row for row in found.evaluations.rows() if row.status == "failed"]
+    assert failed and all("no file ?" in row.error for row in failed)
+    assert found.status().done + len(failed) == 40
+
+
+def test_a_function_whose_own_process_is_late(tmp_path):
+    """A time-out inside f is an exception of f, no time limit of ours."""
+
+    def f(a, b):
+        if a > 1:
+            subprocess.run(["sleep", "5"], timeout=0.01, check=False)
+        return a
+
+    found = study(tmp_path, integrand=f, on_failure="ignore", retries=0)
+    found.run()
+    failed = [row for row in found.evaluations.rows() if row.status == "failed"]
+    assert failed and {row.failure for row in failed} == {"exception"}
+    assert all("TimeoutExpired" in row.error for row in failed)
+
+
+def test_an_exception_that_cannot_tell_what_it_is(tmp_path):
+    class MuteError(Exception):
+        def __str__(self):
+            raise ValueError
+
+    def f(a, b):
+        raise MuteError
+
+    found = study(tmp_path, integrand=f, retries=0)
+    with pytest.raises(sq.InputError, match=r"40 of 40 evaluations failed \(100 %"):
+        found.run()
+    assert all("MuteError: without a text" in row.error for row in found.evaluations.rows())
+
+
+def test_a_file_that_was_edited_is_loaded_again(tmp_path):
+    file = tmp_path / "m.py"
+    settings = {"integrand": "m.py:f", "directory": tmp_path}
+    for value, runs in ((1.0, 10), (2.0, 20)):
+        file.write_text(f"def f(a, b):\n    return {value} + 0 * a\n")
+        os.utime(file, ns=(0, int(value)))
+        study(tmp_path, runs=runs, **settings).run()
+    rows = list(study(tmp_path, **settings).evaluations.rows())
+    assert [row.outputs for row in rows] == [[1.0]] * 10 + [[2.0]] * 10
+    assert len({row.version for row in rows}) == 2
+
+
+def test_files_of_one_name_in_two_places_are_two_integrands(tmp_path):
+    answers = []
+    for value in (1, 2):
+        place = tmp_path / str(value)
+        place.mkdir()
+        (place / "f.py").write_text(f"def f(a, b):\n    return a + {value}\n")
+        answers.append(study(place, "x", integrand="f.py:f", directory=place, runs=4).run().mean)
+    np.testing.assert_allclose(np.diff(answers), 1.0, rtol=1e-12)
+
+
+def test_errors_are_cut_and_plain():
+    outcome = Outcome(None, 0.0, "exception", "\ud800" + "x" * 10_000)
+    assert outcome.error == "?" + "x" * 1999

@@ -1,45 +1,11 @@
-"""The study file: every law, and every mistake answered with file, line and key."""
+"""The study file: every key, and every mistake answered with file, line and key."""
 
 from importlib.resources import files
 
-import numpy as np
 import pytest
-import scipy.stats as st
+from small_study import GOOD, changed, with_distribution
 
 import steinquad as sq
-from steinquad.studies.distributions import LAWS
-
-GOOD = """\
-name = "beam"
-outputs = ["y"]
-
-[integrand]
-function = "m:f"
-
-[inputs.a]
-distribution = "normal"
-mean = 1.0
-std = 2.0
-unit = "m"
-
-[budget]
-runs = 20
-"""  # lines 1 to 14
-
-
-@pytest.fixture
-def load(tmp_path):
-    def load(text):
-        path = tmp_path / "s.toml"
-        path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        return sq.Study.load(path)
-
-    return load
-
-
-def changed(old, new):
-    assert old in GOOD
-    return GOOD.replace(old, new)
 
 
 def test_defaults(load, tmp_path):
@@ -75,11 +41,11 @@ def test_the_example_loads_as_it_is_and_with_its_comments_read(tmp_path):
     assert again.every == 50 and again.memory == "2 GiB"
 
 
-def test_outputs_may_be_tables_with_wishes(load):
+def test_outputs_may_be_tables_with_requests(load):
     tables = '[outputs.y]\nabove = [1, 2.5]\n[outputs."z z"]\nquantiles = []\nbelow = [-1]\n'
     study = load(changed('outputs = ["y"]\n', "") + tables)
     assert list(study.outputs) == ["y", "z z"]
-    first, second = study.wanted
+    first, second = study.requested
     assert (first.quantiles, first.above, first.below) == ((0.05, 0.5, 0.95), [1, 2.5], ())
     assert (second.quantiles, second.above, second.below) == ([], (), [-1])
 
@@ -96,132 +62,10 @@ def test_outputs_may_be_tables_with_wishes(load):
         ("[outputs]", r"line 14: outputs has no names; give a list of names"),
     ],
 )
-def test_wrong_wishes_name_their_line(load, tables, message):
+def test_wrong_requests_name_their_line(load, tables, message):
     text = changed('outputs = ["y"]\n', "").rstrip() + "\n"
     with pytest.raises(sq.InputError, match=message):
         load(text + tables + "\n")
-
-
-# -- distributions -----------------------------------------------------------------------------
-
-TABLES = {
-    "normal": ("mean = 1.0\nstd = 2.0", st.norm(1, 2)),
-    "truncated normal": ("mean = 1\nstd = 2\nlow = 0\nhigh = 4", st.truncnorm(-0.5, 1.5, 1, 2)),
-    "lognormal": ("log_mean = 0.5\nlog_std = 0.3", st.lognorm(0.3, scale=np.exp(0.5))),
-    "uniform": ("low = -1\nhigh = 3", st.uniform(-1, 4)),
-    "beta": ("a = 2\nb = 3\nlow = 1\nhigh = 5", st.beta(2, 3, 1, 4)),
-    "gamma": ("shape = 2.5\nscale = 0.5", st.gamma(2.5, scale=0.5)),
-    "triangular": ("low = 1\nmode = 2\nhigh = 5", st.triang(0.25, 1, 4)),
-}
-POINTS = np.linspace(-1.0, 5.0, 25)[:, None]
-
-
-def with_law(kind, keys):
-    old = 'distribution = "normal"\nmean = 1.0\nstd = 2.0'
-    return changed(old, f'distribution = "{kind}"\n{keys}')
-
-
-@pytest.mark.parametrize("kind", TABLES)
-def test_laws_are_those_of_scipy(load, kind):
-    keys, want = TABLES[kind]
-    measure = load(with_law(kind, keys)).measure
-    np.testing.assert_allclose(measure.cdf(POINTS)[:, 0], want.cdf(POINTS[:, 0]), atol=1e-12)
-
-
-def test_every_law_is_tested():
-    assert set(LAWS) == {*TABLES, "mixture", "empirical"}
-
-
-def test_a_lognormal_by_its_own_mean_and_std(load):
-    measure = load(with_law("lognormal", "mean = 3.0\nstd = 0.6")).measure
-    x = measure.icdf((np.arange(200_000)[:, None] + 0.5) / 200_000)
-    assert abs(x.mean() - 3.0) < 1e-4 and abs(x.std() - 0.6) < 1e-3
-    narrow = load(with_law("lognormal", "mean = 3.0\nstd = 3e-7")).measure
-    low, high = narrow.icdf(st.norm.cdf([[-1.0], [1.0]]))[:, 0]
-    assert abs((high - low) / 6e-7 - 1) < 1e-6
-
-
-def test_a_mixture_is_cut_as_a_whole(load):
-    first, second = "{ weight = 20, mean = 0, std = 7 }", "{ weight = 25, mean = 22.5, std = 6 }"
-    parts = f"components = [{first},\n  {second}]"
-    measure = load(with_law("mixture", f"{parts}\nlow = 0\nhigh = 45")).measure
-
-    def whole(x):
-        return 20 * st.norm(0, 7).cdf(x) + 25 * st.norm(22.5, 6).cdf(x)
-
-    x = np.linspace(0.0, 45.0, 9)
-    want = (whole(x) - whole(0)) / (whole(45) - whole(0))
-    np.testing.assert_allclose(measure.cdf(x[:, None])[:, 0], want, atol=1e-10)
-
-
-PARTS = {
-    "normal": "mean = 1, std = 2",
-    "lognormal": "log_mean = 0.5, log_std = 0.3",
-    "beta": "a = 2, b = 3, low = 1, high = 5",
-    "gamma": "shape = 2.5, scale = 0.5",
-    "triangular": "low = 1, mode = 2, high = 5",
-    "empirical": 'file = "wind.csv", column = "wind"',
-    "mixture": "components = [{ weight = 1, mean = 0, std = 1 }, { weight = 2, distribution = "
-    "'gamma', shape = 4, scale = 1 }]",
-}
-
-
-def test_a_mixture_of_every_law_that_fades_out(load, tmp_path):
-    (tmp_path / "wind.csv").write_text("wind\n" + "".join(f"{v}\n" for v in range(10)))
-    parts = [
-        f'{{ weight = {i}, distribution = "{kind}", {keys} }}'
-        for i, (kind, keys) in enumerate(PARTS.items(), 1)
-    ]
-    whole = load(with_law("mixture", f"components = [{', '.join(parts)}]")).measure
-    each = [
-        load(with_law(kind, keys.replace(", ", "\n") if "[" not in keys else keys)).measure
-        for kind, keys in PARTS.items()
-    ]
-    weights = np.arange(1, len(each) + 1) / sum(range(1, len(each) + 1))
-    want = sum(w * law.cdf(POINTS) for w, law in zip(weights, each, strict=True))
-    np.testing.assert_allclose(whole.cdf(POINTS), want, atol=1e-12)
-
-    kinks = np.array([-40.0, -20, -10, -5, -2, 0, 1, 2, 5, 8, 12, 20, 40, 80])  # ends and modes
-    x = (kinks[:-1] + np.linspace(0.1, 0.9, 9)[:, None] * np.diff(kinks)).reshape(-1, 1)
-    x = x[np.exp(whole.log_density(x)) > 1e-12]
-    h = 1e-5
-    slope = (whole.log_density(x + h) - whole.log_density(x - h))[:, None] / (2 * h)
-    np.testing.assert_allclose(whole.score(x), slope, rtol=1e-6, atol=1e-6)
-    t, w = np.polynomial.legendre.leggauss(80)
-    half = np.diff(kinks)[:, None] / 2
-    x, dx = (kinks[:-1, None] + half * (1 + t)).reshape(-1, 1), (half * w).reshape(-1)
-    mass = np.exp(whole.log_density(x)) * dx
-    score = whole.score(x)[:, 0]
-    field, slope = np.sin(x[:, 0]), np.cos(x[:, 0])
-    assert abs(mass.sum() - 1) < 1e-9 and abs(mass @ (score * field + slope)) < 1e-7
-    assert abs(mass @ (each[0].score(x)[:, 0] * field + slope)) > 1e-2  # of another law
-
-
-def test_an_empirical_law_has_mean_and_std_of_the_column(load, tmp_path):
-    values = np.random.default_rng(0).gamma(4.0, size=700)
-    rows = "".join(f"x,{value!r}\n" for value in values.tolist())
-    (tmp_path / "wind.csv").write_text(f"station,wind\n{rows}")
-    measure = load(with_law("empirical", 'file = "wind.csv"\ncolumn = "wind"')).measure
-    x = measure.sample(200_000, seed=1)
-    assert abs(x.mean() - values.mean()) < 5 * values.std() / np.sqrt(200_000)
-    assert abs(x.std() / values.std() - 1) < 0.01
-
-
-def test_correlated_normals_come_together_and_keep_their_names(load):
-    text = (
-        GOOD
-        + '[inputs.u]\ndistribution = "uniform"\nlow = 0\nhigh = 1\n'
-        + '[inputs.c]\ndistribution = "normal"\nmean = -1.0\nstd = 0.5\n'
-        + '[[correlated]]\ninputs = ["c", "a"]\ncorrelation = -0.6\n'
-    )
-    measure = load(text).measure
-    assert measure.names == ("c", "a", "u")
-    x = measure.sample(100_000, seed=0)
-    np.testing.assert_allclose(x.mean(axis=0), [-1.0, 1.0, 0.5], atol=0.03)
-    np.testing.assert_allclose(x.std(axis=0)[:2], [0.5, 2.0], rtol=0.02)
-    assert abs(np.corrcoef(x.T)[0, 1] + 0.6) < 0.02 and abs(np.corrcoef(x.T)[0, 2]) < 0.02
-    matrix = load(text.replace("-0.6", "[[1, 0.3], [0.3, 1]]")).measure.sample(100_000, seed=0)
-    assert abs(np.corrcoef(matrix.T)[0, 1] - 0.3) < 0.02
 
 
 def test_strange_names_are_only_names(load):
@@ -282,7 +126,7 @@ MISTAKES = {
     "unknown key": ("seeed = 3\n" + GOOD, 1, "seeed is not a key; known are name, outputs"),
     "unknown table": (GOOD + "[extra]\nx = 1\n", 15, "extra is not a key"),
     "unknown key in a table": (changed("runs = 20", "runs = 20\nruns_ = 3"), 15, "budget.runs_"),
-    "unknown key of a law": (
+    "unknown key of a distribution": (
         changed('unit = "m"', "sigma = 1"),
         11,
         "inputs.a.sigma is not a key",
@@ -317,8 +161,16 @@ MISTAKES = {
         10,
         "inputs.a.std is -2.0; give a number above 0",
     ),
-    "unknown law": (changed('"normal"', '"gaussian"'), 8, "choose one of normal, truncated"),
-    "law is no table": (changed("[inputs.a]", "[inputs]\na = 3\n[inputs.c]"), 8, "inputs.a is 3"),
+    "unknown distribution": (
+        changed('"normal"', '"gaussian"'),
+        8,
+        "choose one of normal, truncated",
+    ),
+    "distribution is no table": (
+        changed("[inputs.a]", "[inputs]\na = 3\n[inputs.c]"),
+        8,
+        "inputs.a is 3",
+    ),
     "no runs": (changed("runs = 20", "runs = 1"), 14, "budget.runs is 1"),
     "half a run": (changed("runs = 20", "runs = 20.5"), 14, "budget.runs is 20.5"),
     "very many runs": (changed("runs = 20", f"runs = {10**30}"), 14, "budget.runs is 1000"),
@@ -378,31 +230,39 @@ MISTAKES = {
         6,
         "cannot be limited",
     ),
-    # laws
-    "empty interval": (with_law("uniform", "low = 3\nhigh = 3"), 10, "high is 3 but low is 3"),
-    "mode outside": (with_law("triangular", "low = 0\nmode = 9\nhigh = 3"), 10, "mode is 9"),
+    # distributions
+    "empty interval": (
+        with_distribution("uniform", "low = 3\nhigh = 3"),
+        10,
+        "high is 3 but low is 3",
+    ),
+    "mode outside": (
+        with_distribution("triangular", "low = 0\nmode = 9\nhigh = 3"),
+        10,
+        "mode is 9",
+    ),
     "cut without sides": (
-        with_law("truncated normal", "mean = 0\nstd = 1"),
+        with_distribution("truncated normal", "mean = 0\nstd = 1"),
         7,
         "neither 'low' nor",
     ),
     "cut to nothing": (
-        with_law("normal", "mean = 0\nstd = 1\nlow = 90"),
+        with_distribution("normal", "mean = 0\nstd = 1\nlow = 90"),
         7,
         "too little to compute",
     ),
     "cut the wrong way": (
-        with_law("gamma", "shape = 1\nscale = 1\nlow = 3\nhigh = 2"),
+        with_distribution("gamma", "shape = 1\nscale = 1\nlow = 3\nhigh = 2"),
         7,
         "leaves nothing",
     ),
     "mixture of one": (
-        with_law("mixture", "components = [{ weight = 1, mean = 0, std = 1 }]"),
+        with_distribution("mixture", "components = [{ weight = 1, mean = 0, std = 1 }]"),
         9,
         "fewer than two",
     ),
     "mixture with a jump": (
-        with_law(
+        with_distribution(
             "mixture",
             "components = [{ weight = 1, mean = 0, std = 1 },\n{ weight = 1, distribution = "
             "'uniform', low = 0, high = 1 }]",
@@ -411,25 +271,37 @@ MISTAKES = {
         "inputs.a is no distribution: components[1] ends at 0, inside the mixture's support",
     ),
     "unknown key of a component": (
-        with_law(
+        with_distribution(
             "mixture",
             "components = [{ weight = 1, mean = 0, std = 1, unit = 'm' }, { weight = 1 }]",
         ),
         9,
         "components[0].unit is not a key; known are distribution, weight, mean",
     ),
-    "unknown law of a component": (
-        with_law("mixture", "components = [{ weight = 1, distribution = 'x' }, { weight = 1 }]"),
+    "unknown distribution of a component": (
+        with_distribution(
+            "mixture", "components = [{ weight = 1, distribution = 'x' }, { weight = 1 }]"
+        ),
         9,
         "inputs.a.components[0].distribution is 'x'; choose one of normal",
     ),
     "mixture with a mistake": (
-        with_law("mixture", "components = [{ weight = 1, mean = 0, std = 1 }, { mean = 1 }]"),
+        with_distribution(
+            "mixture", "components = [{ weight = 1, mean = 0, std = 1 }, { mean = 1 }]"
+        ),
         9,
         "inputs.a.components[1] has no key 'weight'",
     ),
-    "no such file": (with_law("empirical", 'file = "no.csv"\ncolumn = "x"'), 9, "cannot be read"),
-    "file of text": (with_law("empirical", 'file = "s.toml"\ncolumn = "x"'), 10, "column is 'x'"),
+    "no such file": (
+        with_distribution("empirical", 'file = "no.csv"\ncolumn = "x"'),
+        9,
+        "cannot be read",
+    ),
+    "file of text": (
+        with_distribution("empirical", 'file = "s.toml"\ncolumn = "x"'),
+        10,
+        "column is 'x'",
+    ),
     # correlations
     "correlated with nobody": (GOOD + CORRELATED, 17, "correlated[0].inputs has 'b'"),
     "too correlated": (TWO + CORRELATED.replace("0.5", "1.0"), 23, "not positive definite"),

@@ -4,26 +4,12 @@ import os
 import random
 import signal
 import sqlite3
-import subprocess
-import sys
 import time
 from collections import Counter
 from contextlib import closing
 
 import pytest
-from small_study import HERE, study
-
-DRIVER = f"""
-import sys
-sys.path.insert(0, {str(HERE.parent)!r})
-from pathlib import Path
-from small_study import study
-if __name__ == "__main__":
-    while sys.stdin.readline():  # imported already: say when
-        place, name, runs, points = sys.argv[1:]
-        answer = study(Path(place), name, runs=int(runs), points=points, where="pool").run()
-        print(repr((answer.mean, answer.std)), flush=True)
-"""
+from small_study import driver, study
 
 
 def stored(tmp_path):
@@ -69,29 +55,22 @@ def kill_and_resume(
     monkeypatch.setenv("CALLS", str(tmp_path / "calls"))
     (tmp_path / "plain").mkdir()
     plain = study(tmp_path / "plain", names[0], runs=runs, points=points).run()
-    script = tmp_path / "driver.py"
-    script.write_text(DRIVER)
-    line = [sys.executable, str(script), str(tmp_path), names[1], str(runs), points]
     rng, killed, spare = random.Random(seed), 0, 0
     rounds = 0
     while killed < kills:
         rounds += 1
         assert rounds < 3 * kills + 5
-        process = subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        assert process.stdin is not None and process.stdout is not None
-        with process.stdin, process.stdout:
-            process.stdin.write("\n")
-            process.stdin.flush()
-            before = stored(tmp_path)
-            wanted = len(before) + rng.randrange(0, max(2, (runs - len(before)) // 3))
-            deadline = time.monotonic() + 120
-            while len(stored(tmp_path)) < wanted and process.poll() is None:
-                assert time.monotonic() < deadline
-                time.sleep(0.002)
-            time.sleep(rng.uniform(0.0, 0.02))
-            workers = workers_of(process.pid)
-            process.send_signal(signal.SIGKILL)
-            process.wait()
+        before = stored(tmp_path)
+        process = driver(tmp_path, names[1], runs, points=points, where="pool")
+        enough = len(before) + rng.randrange(0, max(2, (runs - len(before)) // 3))
+        deadline = time.monotonic() + 120
+        while len(stored(tmp_path)) < enough and process.is_alive():
+            assert time.monotonic() < deadline
+            time.sleep(0.002)
+        time.sleep(rng.uniform(0.0, 0.02))
+        workers = workers_of(process.pid)
+        process.kill()
+        process.join()
         killed += 1
         deadline = time.monotonic() + 30
         while any(is_running(pid) for pid in workers):  # nobody goes on computing for the dead
@@ -100,7 +79,7 @@ def kill_and_resume(
         after = stored(tmp_path)
         assert all(after[number] == row for number, row in before.items())
         spare += len(workers)
-        if len(after) == runs:  # begin anew: there are kills left
+        if len(after) == runs:  # begin again: there are kills left
             for file in tmp_path.glob("s.sqlite*"):
                 file.unlink()
             (tmp_path / "calls").unlink()
@@ -114,30 +93,15 @@ def kill_and_resume(
 
 
 def test_nothing_that_an_integrand_started_outlives_a_killed_driver(tmp_path):
-    (tmp_path / "f.py").write_text(
-        "import os, time\n"
-        "def f(a, b):\n"
-        "    if os.fork() == 0:\n"
-        "        time.sleep(60)\n"
-        "        os._exit(0)\n"
-        "    time.sleep(60)\n"
-    )
-    script = tmp_path / "driver.py"
-    script.write_text(
-        f"import sys\nsys.path.insert(0, {str(HERE.parent)!r})\n"
-        "from pathlib import Path\nfrom small_study import study\n"
-        "place = Path(sys.argv[1])\n"
-        "study(place, integrand='f.py:f', directory=place, where='pool', workers=1).run()\n"
-    )
-    process = subprocess.Popen([sys.executable, str(script), str(tmp_path)])
+    process = driver(tmp_path, "leaves_a_copy", where="pool", workers=1)
     deadline, family = time.monotonic() + 120, []
     while len(family) < 2:
-        assert time.monotonic() < deadline and process.poll() is None
+        assert time.monotonic() < deadline and process.is_alive()
         time.sleep(0.05)
         workers = workers_of(process.pid)
         family = workers + [child for pid in workers for child in workers_of(pid)]
-    process.send_signal(signal.SIGKILL)
-    process.wait()
+    process.kill()
+    process.join()
     while any(is_running(pid) for pid in family):
         assert time.monotonic() < deadline
         time.sleep(0.05)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.stats as st
-from small_study import law
+from small_study import inputs
 
 from steinquad.designs import Sobol
 from steinquad.errors import InputError
@@ -14,11 +14,11 @@ from steinquad.studies.points import BLOCK, REPLICATES, NumberedPoints, replicat
 @pytest.mark.parametrize("kind", ["iid", "sobol"])
 def test_a_point_does_not_depend_on_those_before_it(kind):
     numbers = [0, 1, BLOCK - 1, BLOCK, 5 * BLOCK + 17]
-    forward = NumberedPoints(law(), kind, seed=3)
+    forward = NumberedPoints(inputs(), kind, seed=3)
     want = [forward[i] for i in numbers]
-    backward = NumberedPoints(law(), kind, seed=3)
+    backward = NumberedPoints(inputs(), kind, seed=3)
     assert [backward[i] for i in reversed(numbers)][::-1] == want
-    assert NumberedPoints(law(), kind, seed=4)[0] != want[0]
+    assert NumberedPoints(inputs(), kind, seed=4)[0] != want[0]
     assert len(set(want)) == len(want)
 
 
@@ -36,10 +36,10 @@ def test_points_are_draws_of_the_measure(kind, dim):
 
 def test_sobol_points_are_those_of_the_design():
     each = 3 * BLOCK // REPLICATES
-    points = NumberedPoints(law(), "sobol", seed=5)
+    points = NumberedPoints(inputs(), "sobol", seed=5)
     numbers = np.arange(3 * BLOCK)
     x = np.array([points[int(i)] for i in numbers])[replicate_order(numbers)]
-    want = Sobol(replicates=REPLICATES).draw(law(), REPLICATES * each, seed=5)
+    want = Sobol(replicates=REPLICATES).draw(inputs(), REPLICATES * each, seed=5)
     np.testing.assert_array_equal(x, want.x)
     assert want.groups is not None
     np.testing.assert_array_equal(numbers[replicate_order(numbers)] % REPLICATES, want.groups)
@@ -47,7 +47,7 @@ def test_sobol_points_are_those_of_the_design():
 
 def test_wrong_kinds_and_measures_are_refused():
     with pytest.raises(InputError, match="points is 'grid'; choose one of iid, sobol"):
-        NumberedPoints(law(), "grid", seed=0)
+        NumberedPoints(inputs(), "grid", seed=0)
     with pytest.raises(InputError, match="no sampler"):
         NumberedPoints(LogDensity(lambda x: -(x @ x), dim=2), "iid", seed=0)[0]
     with pytest.raises(InputError):

@@ -2,12 +2,14 @@
 
 import os
 import signal
+import sys
 import time
 from dataclasses import replace
 
 import pytest
-from small_study import HERE
+from small_study import HERE, study
 
+import steinquad as sq
 from steinquad.errors import InputError
 from steinquad.studies import worker
 from steinquad.studies.evaluation import Call
@@ -142,3 +144,72 @@ def test_a_worker_starts_no_pool(monkeypatch):
     monkeypatch.setenv(worker.MARK, "1")
     with pytest.raises(InputError, match="if __name__ == '__main__'"):
         Pool(CALL, 1)
+
+
+def test_a_worker_that_is_killed_while_it_loads_is_replaced(tmp_path, monkeypatch):
+    begun = []
+    submit = Pool.submit
+
+    def submit_and_kill(self, task):
+        submit(self, task)
+        begun.append(task)
+        if len(begun) == 1:
+            (first,) = self.busy
+            os.kill(first.process.pid, signal.SIGKILL)
+
+    monkeypatch.setattr(Pool, "submit", submit_and_kill)
+    found = study(tmp_path, where="pool", runs=20, retries=0)
+    found.run()
+    assert found.status().done == 20 and len(begun) == 21
+
+
+def test_workers_that_always_die_while_they_load_are_no_loop(tmp_path):
+    (tmp_path / "f.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)\n")
+    found = study(tmp_path, integrand="f.py:f", directory=tmp_path, where="pool")
+    with pytest.raises(sq.InputError, match="while it loaded the integrand, with signal 9"):
+        found.run()
+
+
+def test_a_command_in_the_pool(tmp_path):
+    code = "import sys; print(float(sys.argv[1]) ** 2 + float(sys.argv[2]))"
+    command = sq.Command([sys.executable, "-S", "-c", code, "{a}", "{b}"])
+    found = study(tmp_path, command, runs=6, where="pool", time_limit=60.0)
+    assert found.run().mean == study(tmp_path / "again", runs=6).run().mean
+
+
+def test_a_command_with_several_points_a_call(tmp_path):
+    code = (
+        "import json, sys, pathlib\n"
+        "points = json.load(sys.stdin)\n"
+        "pathlib.Path(sys.argv[1]).open('a').write(f'{{len(points)}}\\n')\n"
+        "print(json.dumps([p['a'] ** 2 + p['b'] for p in points]))\n"
+    )
+    calls = tmp_path / "calls"
+    command = sq.Command([sys.executable, "-S", "-c", code, str(calls)], input="json")
+    found = study(tmp_path, command, runs=10, where="pool", style="batch", batch=4, workers=1)
+    assert found.run().mean == study(tmp_path / "again", runs=10).run().mean
+    assert calls.read_text().split() == ["4", "4", "2"]
+
+
+@pytest.mark.parametrize("as_command", [False, True])
+def test_memory_that_is_exhausted_costs_its_own_points(tmp_path, as_command):
+    code = "import sys, integrands as i; print(i.exhausts(*map(float, sys.argv[1:])))"
+    command = sq.Command([sys.executable, "-c", code, "{a}", "{b}"])
+    found = study(
+        tmp_path,
+        command if as_command else "exhausts",
+        runs=12,
+        where="pool",
+        retries=0,
+        memory="200 MiB",
+        on_failure="ignore",
+    )
+    answer = found.run()
+    bad = [i for i in range(12) if found.numbered[i][0] > 1.0]
+    assert 0 < len(bad) < 12 and found.status().failed == len(bad)
+    assert answer.status.code == "suspect" and answer.n == 12 - len(bad)
+    for row in found.evaluations.rows():
+        assert (row.status == "failed") == (row.number in bad)
+        if row.number in bad:
+            assert "MemoryError" in row.error and "limited to 200 MiB" in row.error
+            assert row.failure == ("exception" if as_command else "memory")

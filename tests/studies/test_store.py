@@ -1,13 +1,14 @@
 """The store: nothing finished is lost or overwritten, damage is seen and left alone."""
 
 import hashlib
-import multiprocessing
 import shutil
 import sqlite3
 from datetime import UTC, datetime
 
 import pytest
+from small_study import HERE, inputs, study
 
+import steinquad as sq
 from steinquad.errors import InputError
 from steinquad.studies.database import APPLICATION
 from steinquad.studies.store import Counts, Evaluation, Store
@@ -91,9 +92,9 @@ def test_estimates_are_kept(store):
         assert store.estimates() == found
 
 
-def test_sessions_have_their_time(store, monkeypatch):
+def test_sessions_have_their_time(tmp_path):
     clock = [100.0]
-    monkeypatch.setattr("steinquad.studies.store.time.monotonic", lambda: clock[0])
+    store = Store(tmp_path / "s.sqlite", ABOUT, clock=lambda: clock[0])
     with store.writing():
         clock[0] = 103.0
         store.record([done(0)])
@@ -124,28 +125,6 @@ def test_readers_may_look_while_one_writes(store):
         other.record([done(2)])
     with pytest.raises(RuntimeError):
         other.record([done(3)])
-
-
-def _hold(path, ready, go):
-    with Store(path, ABOUT).writing():
-        ready.set()
-        go.wait(60)
-
-
-def test_another_process_is_kept_out_until_it_dies(store):
-    context = multiprocessing.get_context("spawn")
-    ready, go = context.Event(), context.Event()
-    process = context.Process(target=_hold, args=(store.path, ready, go), daemon=True)
-    process.start()
-    assert ready.wait(60)
-    message = f"being written by process {process.pid}"
-    with pytest.raises(InputError, match=message), store.writing():
-        pass
-    process.kill()
-    process.join()
-    with store.writing():
-        store.record([done(0)])
-    assert store.counts().done == 1
 
 
 def test_a_store_of_another_study_is_refused(store):
@@ -200,6 +179,18 @@ def test_a_damaged_file_is_refused_and_left_as_it_is(store, harm):
     with pytest.raises(InputError, match=r"s\.sqlite (is|can)"), store.writing():
         pass
     with pytest.raises(InputError, match=r"s\.sqlite (is|can)"):
+        list(store.rows())
+    assert digest(path) == before
+
+
+def test_bytes_that_are_no_text_are_damage(store):
+    path = filled(store, 9)
+    connection = sqlite3.connect(path)
+    connection.execute("UPDATE evaluation SET outputs = CAST(x'fffe' AS TEXT) WHERE number = 7")
+    connection.commit()
+    connection.close()
+    before = digest(path)
+    with pytest.raises(InputError, match=r"s\.sqlite is damaged \(Could not decode"):
         list(store.rows())
     assert digest(path) == before
 
@@ -276,3 +267,57 @@ def test_what_is_not_there_or_not_writable(tmp_path):
         pass
     with pytest.raises(InputError, match="is a directory"), Store(tmp_path, ABOUT).writing():
         pass
+
+
+def test_another_study_may_not_use_the_store(tmp_path):
+    study(tmp_path, runs=4).run()
+    for change, word in (
+        ({"seed": 1}, "seed"),
+        ({"outputs": ["g"]}, "outputs"),
+        ({"points": "iid"}, "points"),
+    ):
+        with pytest.raises(sq.InputError, match=f"another study: its {word}"):
+            study(tmp_path, runs=4, **change).run()
+    other = sq.Study(
+        "integrands.py:smooth", sq.Product({**inputs().blocks}), tmp_path / "s.sqlite", 4,
+        directory=HERE, where="here", method=sq.MonteCarlo(),
+    )  # fmt: skip
+    other.run()  # an equal distribution is the same study
+    own = inputs().blocks
+    shifted = sq.Product({"a": sq.Truncated(own["a"], -2, 9), "b": own["b"]})
+    with pytest.raises(sq.InputError, match="its first point is"):
+        sq.Study("integrands.py:smooth", shifted, tmp_path / "s.sqlite", 4, directory=HERE).run()
+
+
+@pytest.mark.parametrize(
+    "column, text",
+    [
+        ("input", "[1.0, 2"),
+        ("input", "7"),
+        ("outputs", '["a"]'),
+        ("outputs", "[1.0, 2.0]"),
+        ("outputs", b"\xff\xfe"),
+    ],
+)
+def test_texts_in_a_store_that_make_no_sense(tmp_path, column, text):
+    found = study(tmp_path)
+    found.run()
+    path = tmp_path / "s.sqlite"
+    with sqlite3.connect(path) as database:
+        database.execute(f"UPDATE evaluation SET {column} = ? WHERE number = 7", (text,))
+    database.close()
+    before = path.read_bytes()
+    for act in (found.estimate, study(tmp_path, runs=80).run):
+        with pytest.raises(sq.InputError, match="damaged"):
+            act()
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", [".", "/", "x" * 300])
+def test_a_store_that_cannot_be_a_file(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    found = sq.Study("integrands.py:smooth", inputs(), name, 4, directory=HERE)
+    for act in (found.run, found.status, found.estimate):
+        with pytest.raises(sq.InputError, match="store"):
+            act()
+    assert list(tmp_path.iterdir()) == []

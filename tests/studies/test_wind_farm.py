@@ -1,4 +1,4 @@
-"""The wind farm as a study: its file has the laws of the problem, and its answer is right."""
+"""The wind farm as a study: its file has the inputs of the problem, and its answer is right."""
 
 import shutil
 from importlib.resources import files
@@ -14,7 +14,7 @@ PLACE = Path(str(files("steinquad.studies") / "examples" / "wind-farm"))
 TRUTHS = (0.1183, 0.513, 0.7449, 0.8959, 0.0445)
 
 
-def test_the_file_has_the_laws_of_the_problem():
+def test_the_file_has_the_inputs_of_the_problem():
     study, problem = sq.Study.load(PLACE / "study.toml"), sq.problems.wind_farm()
     assert study.measure.names == problem.measure.names
     x = problem.measure.sample(200, seed=0)

@@ -7,7 +7,6 @@ import pytest
 import scipy.stats as st
 
 import steinquad as sq
-from steinquad.estimate import Status
 
 SIGMA = 0.5  # of the logarithm
 
@@ -61,14 +60,13 @@ def test_analytic_answers(d):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("d", [1, 2, 5])
-def test_coverage_from_data_to_interval(d, monkeypatch):
-    monkeypatch.setattr("steinquad.summaries.cross_fitted.FRESH", 10_000)
+def test_coverage_from_data_to_interval(d):
     asked, runs = {"quantiles": [0.1, 0.5], "above": [1.5], "below": []}, 100
     total = np.zeros((2, 4))
     for seed in range(runs):
         data = drawn(d, 120, seed=100 + seed)
         found = sq.distribution(
-            data, measure=normals(d), method=sq.Polynomial(), seed=seed, **asked
+            data, measure=normals(d), method=sq.Polynomial(), draws=10_000, seed=seed, **asked
         )
         total += inside(found, asked)
     # One of 16 numbers is below by chance with probability 1e-3 at a coverage of 92 %, that of the
@@ -81,25 +79,21 @@ def test_the_default_method_says_nothing_else_than_its_winner():
     est = sq.estimate(data, measure=measure)
     again = sq.distribution(data, measure=measure, estimate=est)
     assert sq.distribution(data, measure=measure) == again
-    assert sq.Choose().winner(est) is not None
+    assert sq.Choose().winner(est.fit).name == est.method.removeprefix("Choose: ")
 
 
 @dataclass(frozen=True)
-class Predicts:
+class Predicts(sq.Method):
     """A method whose model of f is a given function of what it was fitted to."""
 
     rule: object
     name: str = "Predicts"
 
-    def estimate(self, data, measure, *, seed, progress, start=None):
-        return sq.Estimate.build(
-            data.fx.mean(axis=0),
-            np.eye(data.outputs),
-            scalar=data.scalar,
-            method=self.name,
-            status=Status("converged", "so it says"),
-            n=data.n,
-            predictor=lambda x, score, return_std: (self.rule(data, x), None),
+    def fit(self, data, measure, *, seed, progress, start):
+        return sq.Fit(
+            theta0=data.fx.mean(axis=0),
+            covariance=np.eye(data.outputs),
+            model=lambda points, return_std: (self.rule(data, points.x), None),
         )
 
 
@@ -160,6 +154,7 @@ def test_few_points():
         ({"quantiles": [True]}, "quantiles has True"),
         ({"above": ["1"]}, "above has '1'; give finite numbers"),
         ({"below": [np.nan]}, "below has nan; give finite numbers"),
+        ({"draws": 1}, "draws is 1"),
         ({"below": "12"}, "below is '12'; give a list of finite numbers"),
     ],
 )

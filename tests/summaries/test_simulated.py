@@ -83,3 +83,11 @@ def test_units_change_nothing(groups):
 def test_a_constant_has_no_spread():
     found = simulated.spread(np.full(20, 3.0), None)
     assert (found.value, found.low, found.high) == (0.0, 0.0, 0.0)
+
+
+def test_the_std_of_two_values_with_the_same_chance():
+    """All squares are equal, so that their spread says nothing; the mean may be off still."""
+    found = simulated.spread(np.repeat([0.0, 1.0], 64), None)
+    assert found.low < 0.5 < found.high and found.high - found.low < 0.05
+    two = simulated.spread(np.array([0.0, 1.0]), None)
+    assert two.low < two.high

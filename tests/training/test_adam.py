@@ -56,7 +56,7 @@ def test_downhill_and_the_same_again(batch):
 def test_a_pass_sees_every_point_once():
     """The weighted mean of the batches' losses is the loss of all points, padding or not."""
     network, data = random_network(1, dim=2), normal_data(1, n=30, dim=2)
-    parts = Adam(batch=8)._parts(data)
+    parts = Adam(batch=8).batches(data)
     at = jnp.asarray(flatten(network))
     first = [next(parts) for _ in range(4)]
     assert [passed for _, passed in first] == [True, False, False, False] and next(parts)[1]
@@ -71,21 +71,14 @@ def test_a_pass_sees_every_point_once():
 def test_held_out_points_stop_it():
     network, data = random_network(1, dim=1), normal_data(1, n=20, dim=1)
     optimizer = Adam(max_steps=400, patience=20, learning_rate=0.05)
-    result = fit(optimizer, network, data, judge=normal_data(2, n=30, dim=1))
+    result = fit(optimizer, network, data, validation=normal_data(2, n=30, dim=1))
     assert result.stop == "converged" and "held-out error" in result.reason
-    assert len(result.judged) == len(result.losses) == len(result.corrected) < 400
-
-
-def test_a_loss_that_is_not_finite_is_reported():
-    network, data = random_network(1, dim=1), normal_data(1, n=20, dim=1)
-    blocks = replace(data.blocks, y=data.blocks.y.at[0, 0, 0].set(jnp.inf))
-    result = fit(Adam(max_steps=20), network, replace(data, blocks=blocks))
-    assert result.stop == "not_finite" and len(result.losses) == 1
+    assert len(result.validation_errors) == len(result.losses) == len(result.corrected) < 400
 
 
 @pytest.mark.parametrize(
     ("option", "given"),
-    [("max_steps", 0), ("batch", 0), ("patience", True), ("penalty", -1), ("learning_rate", 0)],
+    [("batch", 0), ("penalty", -1), ("learning_rate", 0)],
 )
 def test_wrong_options_are_refused(option, given):
     with pytest.raises(sq.InputError, match=f"{option} is {given}"):

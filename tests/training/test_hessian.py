@@ -6,7 +6,7 @@ import pytest
 from helpers import FrozenLayer, FrozenNetwork, assert_close, normal_data, random_network
 
 from steinquad.training.hessian import condition_number, hessian
-from steinquad.training.model import Device
+from steinquad.training.model import CompiledModel
 from steinquad.training.objective import Penalty, flatten, value_and_gradient
 
 STRENGTH = 1e-2
@@ -19,7 +19,7 @@ def test_of_a_linear_model(dim):
     hidden = FrozenLayer(rng.normal(size=(3, dim)), rng.normal(size=3))
     network = FrozenNetwork(jnp.zeros(1), jnp.zeros((1, dim, 3)), jnp.zeros((1, dim)), hidden)
     data, at = normal_data(1, n=25, dim=dim), rng.normal(size=1 + 4 * dim)
-    rows = Device(network, data).jacobian(at)
+    rows = CompiledModel(network, data).jacobian(at)
     want = 2 / 25 * rows.T @ rows + 2 * STRENGTH * np.eye(rows.shape[1])
     found = np.asarray(hessian(jnp.asarray(at), network, data, Penalty(STRENGTH, theta0=True)))
     assert_close(found, want, rtol=1e-12)

@@ -5,7 +5,7 @@ from functools import lru_cache
 import numpy as np
 import pytest
 
-from steinquad.training.krylov import Nystroem, lanczos_spectrum, quadratic_form
+from steinquad.training.krylov import Nystroem, ShiftedGram, lanczos_spectrum, quadratic_form
 
 SIZE, RANK = 200, 40
 
@@ -47,7 +47,7 @@ def test_bounds_hold_the_exact_value(name, rtol):
 
     nystroem = Nystroem.build(product, SIZE, RANK, seed=3)
     want = exact(q, values, b, 1.0, 1.0)
-    found = quadratic_form(product, b, alpha=1.0, beta=1.0, nystroem=nystroem, rtol=rtol)
+    found = quadratic_form(ShiftedGram(product, nystroem, 1.0, 1.0), b, rtol=rtol)
     assert found.gap < rtol
     assert found.lower <= want <= found.upper
 
@@ -61,7 +61,7 @@ def test_bounds_hold_whatever_the_precisions(alpha, beta):
         return q @ (values * (q.T @ v))
 
     nystroem = Nystroem.build(product, SIZE, RANK, seed=3)
-    found = quadratic_form(product, b, alpha=alpha, beta=beta, nystroem=nystroem)
+    found = quadratic_form(ShiftedGram(product, nystroem, alpha, beta), b)
     want = exact(q, values, b, alpha, beta)
     assert found.gap < 0.01
     assert found.lower <= want <= found.upper
@@ -73,13 +73,11 @@ def test_early_bounds_hold_too_and_say_how_wide_they_are():
     def product(v):
         return q @ (values * (q.T @ v))
 
-    nystroem = Nystroem.build(product, SIZE, 10, seed=3)
+    matrix = ShiftedGram(product, Nystroem.build(product, SIZE, 10, seed=3), 1.0, 1.0)
     want = exact(q, values, b, 1.0, 1.0)
     gaps = []
     for steps in (1, 2, 5, 10, 20):
-        found = quadratic_form(
-            product, b, alpha=1.0, beta=1.0, nystroem=nystroem, rtol=1e-9, max_steps=steps
-        )
+        found = quadratic_form(matrix, b, rtol=1e-9, max_steps=steps)
         assert found.steps == steps
         assert found.lower <= want <= found.upper
         gaps.append(found.gap)
@@ -95,7 +93,7 @@ def test_plain_conjugate_gradients_answer_too_small(name):
         return q @ (values * (q.T @ v))
 
     nystroem = Nystroem.build(product, SIZE, RANK, seed=3)
-    ours = quadratic_form(product, b, alpha=1.0, beta=1.0, nystroem=nystroem)
+    ours = quadratic_form(ShiftedGram(product, nystroem, 1.0, 1.0), b)
     x, r = np.zeros(SIZE), b.copy()
     direction = r.copy()
     for _ in range(ours.steps + RANK):
@@ -121,7 +119,7 @@ def test_the_nystroem_approximation_stays_below_the_matrix():
     assert highest < 20 * values[RANK]  # and it is a good approximation
     v = np.random.default_rng(5).normal(size=SIZE)
     m = 3.0 * (nystroem.basis * nystroem.values) @ nystroem.basis.T + 2.0 * np.eye(SIZE)
-    root = nystroem.inverse_root(v, 2.0, 3.0)
+    root = ShiftedGram(lambda v: g @ v, nystroem, alpha=2.0, beta=3.0).inverse_root(v)
     assert root @ root == pytest.approx(v @ np.linalg.solve(m, v), rel=1e-8)
 
 
@@ -129,10 +127,11 @@ def test_small_spaces_are_exhausted_and_exact():
     g = np.diag([4.0, 4.0, 1.0, 0.0])
     b = np.array([1.0, 2.0, 3.0, 0.0])
     nystroem = Nystroem.build(lambda v: g @ v, 4, 2, seed=0)
-    found = quadratic_form(lambda v: g @ v, b, alpha=1.0, beta=1.0, nystroem=nystroem, rtol=0.0)
+    matrix = ShiftedGram(lambda v: g @ v, nystroem, 1.0, 1.0)
+    found = quadratic_form(matrix, b, rtol=0.0)
     assert found.upper == pytest.approx(1.0 + 9 / 2, rel=1e-9)
     assert found.lower == pytest.approx(1.0 + 9 / 2, rel=1e-9)
-    zero = quadratic_form(lambda v: g @ v, 0 * b, alpha=1.0, beta=1.0, nystroem=nystroem)
+    zero = quadratic_form(matrix, 0 * b)
     assert (zero.lower, zero.upper, zero.gap) == (0.0, 0.0, 0.0)
 
 

@@ -4,12 +4,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers import assert_close, normal_data, random_network
+from helpers import assert_close, normal_data, quick, random_network
 
-import steinquad.training.objective as objective
 from steinquad.networks.stein_network import evaluate
 from steinquad.training.objective import (
     Penalty,
+    Sizes,
+    TrainingSet,
     flatten,
     predict,
     theta0_entries,
@@ -40,7 +41,7 @@ def test_against_a_naive_loss(dim, outputs):
     weights = np.random.default_rng(3).uniform(0.2, 3.0, size=N)
     data = normal_data(1, n=N, dim=dim, outputs=outputs, weights=weights)
     network = random_network(2, dim=dim, outputs=outputs)
-    reference = jax.jit(jax.value_and_grad(lambda net, penalty: naive(net, data, penalty)))
+    reference = quick(jax.value_and_grad(lambda net, penalty: naive(net, data, penalty)))
     for penalty in (Penalty(0.0, False), Penalty(0.3, False), Penalty(0.3, True)):
         want, gradient = reference(network, penalty)
         value, found = value_and_gradient(flatten(network), network, data, penalty)
@@ -58,13 +59,12 @@ def test_the_penalty_leaves_theta0_out_unless_asked():
 
 
 @pytest.mark.parametrize("block", [7, 25])
-def test_blocks_change_nothing(monkeypatch, block):
+def test_blocks_change_nothing(block):
     """Blocks that do and do not divide n, against one block."""
     weights = np.random.default_rng(3).uniform(0.2, 3.0, size=N)
     network, penalty = random_network(2, dim=2, outputs=2), Penalty(0.1, False)
     whole = normal_data(1, n=N, dim=2, outputs=2, weights=weights)
-    monkeypatch.setattr(objective, "BLOCK_CPU", block)
-    cut = normal_data(1, n=N, dim=2, outputs=2, weights=weights)
+    cut = normal_data(1, n=N, dim=2, outputs=2, weights=weights, sizes=Sizes(block))
     count, size = cut.blocks.weights.shape
     assert count > 1 and size <= block and count * size >= N and cut.n == N
     want = value_and_gradient(flatten(network), network, whole, penalty)
@@ -79,7 +79,7 @@ def test_points_of_weight_zero_are_left_out():
     weights[40:] = 0.0
     network, penalty = random_network(2, dim=2, outputs=2), Penalty(0.1, False)
     full = normal_data(1, n=N, dim=2, outputs=2, weights=weights)
-    short = objective.TrainingSet.build(
+    short = TrainingSet.build(
         jax.tree.map(lambda a: rows(full, a)[:40], full.blocks.inputs),
         full.frame,
         rows(full, full.blocks.y)[:40],

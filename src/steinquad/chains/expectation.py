@@ -1,6 +1,7 @@
 """`posterior_expectation`: draws and scores in, a table of better expectations out."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,15 +10,16 @@ from steinquad._float64 import float64
 from steinquad._types import Array, Progress, as_finite
 from steinquad.api import estimate
 from steinquad.chains.identity import identity_violation
-from steinquad.chains.improve import Answers, improve, plain
+from steinquad.chains.improve import Expectations, improve, plain
 from steinquad.chains.layout import ChainDraws, read
-from steinquad.chains.requested import Moments, OwnFunction, Wish
-from steinquad.chains.result import PosteriorSummary, SummaryRow
-from steinquad.chains.scores import locate
+from steinquad.chains.requested import Moments, OwnFunction
+from steinquad.chains.result import PosteriorSummary
+from steinquad.chains.row import SummaryRow
+from steinquad.chains.scores import Located, locate
 from steinquad.dataset import Dataset, as_weights
 from steinquad.designs.chains import RHAT_LIMIT, convergence, stuck
 from steinquad.errors import InputError
-from steinquad.estimate import Status
+from steinquad.fit import Status
 from steinquad.fitting.standard_frame import score_obstacle
 from steinquad.methods.base import Method
 from steinquad.methods.choose import Choose
@@ -64,7 +66,7 @@ def posterior_expectation(
             parameters, with the Jacobian in the density.
         weights: of weighted draws (SMC, importance sampling), (chain, draw) or (n,), >= 0, up to a
             constant.
-        var_names: variables wanted in the table, by default all.
+        var_names: variables requested in the table, by default all.
         method: another method for all outputs, e.g. `sq.ControlFunctional()` or `sq.BSN()`.
         seed: of that method; the default has nothing random.
         progress: called with (step, total, loss) while that method is trained.
@@ -76,49 +78,32 @@ def posterior_expectation(
 
     >>> import numpy as np, steinquad as sq
     >>> x = np.random.default_rng(0).normal([1.0, 2.0], [0.5, 3.0], size=(4, 500, 2))
-    >>> found = sq.posterior_expectation(x, score=-(x - [1.0, 2.0]) / [0.25, 9.0])
-    >>> print(f"{found['x1'].plain:.3f} {found['x1'].mean:.6f} {found['x1', 'variance'].mean:.6f}")
+    >>> result = sq.posterior_expectation(x, score=-(x - [1.0, 2.0]) / [0.25, 9.0])
+    >>> row, variance = result["x1"], result["x1", "variance"]
+    >>> print(f"{row.plain:.3f} {row.mean:.6f} {variance.mean:.6f}")
     1.982 2.000000 9.000000
     """
     sample = read(draws)
-    wanted = _wanted_names(sample, var_names)
-    place = locate(sample, score)
+    names = _requested_names(sample, var_names)
+    located = locate(sample, score)
     weight = None if weights is None else _weights(weights, sample)
-    wish: Wish
-    if f is None:
-        share = np.full(sample.n, 1.0 / sample.n) if weight is None else weight / weight.sum()
-        wish = Moments(*sample.columns(wanted), share)
-    elif callable(f):
-        wish = OwnFunction.evaluate(f, sample)
-    else:
-        raise InputError(f"f is a {type(f).__name__}; pass a function of the draws, or None.")
-    data = Dataset(
-        place.points,
-        wish.values,
-        place.scores,
-        weights=weight,
-        names=place.names,
-        groups=sample.groups,
-    )
-    if weight is not None:
-        data = data.take(np.flatnonzero(weight))
-    reason = score_obstacle(data, None)
-    if reason:
-        raise InputError(reason)
+    requested = _requested(f, sample, names, weight)
+    data = _dataset(located, requested.values, sample.groups, weight)
     rhat, ess, notes = _mixing(sample, weight)
     violation = identity_violation(data)
     if violation is not None:
         notes = [violation + "; every answer is the plain one", *notes]
-        answers = plain(data)
+        expectations = plain(data)
     elif method is None:
-        answers = improve(data)
+        expectations = improve(data)
     else:
-        answers, more = _by_method(data, method, seed, progress)
+        expectations, more = _by_method(data, method, seed, progress)
         notes += more
     chosen = "held-out draws chose the method of every row"
     message = "; ".join(notes) or (chosen if method is None else f"by {method.name}")
+    rows = requested.rows(expectations)
     return PosteriorSummary(
-        rows=tuple(_warned(row, rhat if f is None else {}) for row in wish.rows(answers)),
+        rows=tuple(_with_warnings(row, rhat if f is None else {}) for row in rows),
         status=Status("suspect" if notes else "converged", message),
         warnings=tuple(notes),
         n=sample.n,
@@ -126,12 +111,34 @@ def posterior_expectation(
         dim=data.dim,
         rhat=rhat,
         ess=ess,
-        _sample=sample,
-        _own=f is not None,
+        draws=sample,
+        of_function=f is not None,
     )
 
 
-def _wanted_names(sample: ChainDraws, names: Sequence[str] | None) -> list[str]:
+def _requested(
+    f: Any, sample: ChainDraws, names: list[str], weight: Array | None
+) -> Moments | OwnFunction:
+    if f is None:
+        share = np.full(sample.n, 1.0 / sample.n) if weight is None else weight / weight.sum()
+        return Moments(*sample.columns(names), share)
+    if callable(f):
+        return OwnFunction.evaluate(f, sample)
+    raise InputError(f"f is a {type(f).__name__}; pass a function of the draws, or None.")
+
+
+def _dataset(at: Located, values: Array, groups: np.ndarray, weight: Array | None) -> Dataset:
+    """Refused where no Stein operator acts on such points."""
+    data = Dataset(at.points, values, at.scores, weights=weight, names=at.names, groups=groups)
+    if weight is not None:
+        data = data.take(np.flatnonzero(weight))
+    reason = score_obstacle(data, None)
+    if reason:
+        raise InputError(reason)
+    return data
+
+
+def _requested_names(sample: ChainDraws, names: Sequence[str] | None) -> list[str]:
     known = list(sample.variables)
     if names is None:
         return known
@@ -159,7 +166,8 @@ def _mixing(
 ) -> tuple[dict[str, float], dict[str, float], list[str]]:
     """R-hat and effective sample size by label, and sentences on what they say.
 
-    Weighted draws are of another law, and need be no chains: only their weights are looked at.
+    Weighted draws are of another distribution, and need be no chains: only their weights are
+    looked at.
     """
     if weights is not None:
         size = float(weights.sum() ** 2 / np.sum(weights**2))
@@ -190,26 +198,26 @@ def _mixing(
 
 def _by_method(
     data: Dataset, method: Method, seed: int, progress: Progress | None
-) -> tuple[Answers, list[str]]:
+) -> tuple[Expectations, list[str]]:
     """The answers of one method for all outputs, cross-fitted where it does not do so itself."""
     if not isinstance(method, Method):
         raise InputError(f"method is {method!r}; pass a method such as sq.BSN(), or None.")
     before = plain(data)
-    judged = method if getattr(method, "checks_itself", False) else Choose([method])
-    found = estimate(data, method=judged, seed=seed, progress=progress)
-    mean, std = np.atleast_1d(found.mean), np.atleast_1d(found.std)
-    name = found.method.removeprefix("Choose: ")
+    cross_fitted = method if method.holds_out else Choose([method])
+    answer = estimate(data, method=cross_fitted, seed=seed, progress=progress)
+    mean, std = np.atleast_1d(answer.mean), np.atleast_1d(answer.std)
+    name = answer.method.removeprefix("Choose: ")
     names = tuple("constant" if error == 0 else name for error in before.mcse)
-    notes = [found.status.message] * (found.status.code in ("suspect", "not_finite"))
-    dof = np.full(len(mean), found.dof)
-    return Answers(before.plain, before.mcse, mean, std, dof, before.plain_dof, names), notes
+    notes = [answer.status.message] * (answer.status.code in ("suspect", "not_finite"))
+    dof = np.full(len(mean), answer.dof)
+    return replace(before, mean=mean, std=std, dof=dof, method=names), notes
 
 
-def _warned(row: SummaryRow, rhat: dict[str, float]) -> SummaryRow:
+def _with_warnings(row: SummaryRow, rhat: dict[str, float]) -> SummaryRow:
     """With what is doubtful of this row."""
     warnings = []
     if rhat.get(row.name, 1.0) > RHAT_LIMIT:
         warnings.append(f"R-hat is {rhat[row.name]:.3g}")
     if row.std > 0 and abs(row.mean - row.plain) > 4 * row.mcse:
         warnings.append("far from the plain value")
-    return row.replaced(warnings=tuple(warnings)) if warnings else row
+    return replace(row, warnings=tuple(warnings)) if warnings else row

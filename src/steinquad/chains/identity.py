@@ -11,8 +11,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from steinquad._types import Array
-from steinquad.checking.standard_error import SHORTEST, effective_sample_size
-from steinquad.checking.stein_identities import FALSE_ALARM
+from steinquad.checking.standard_error import FALSE_ALARM, SHORTEST, effective_sample_size
 from steinquad.dataset import Dataset
 from steinquad.measures.affine import Affine
 
@@ -25,12 +24,14 @@ ROUNDING = 1e-12
 
 
 def identity_violation(data: Dataset) -> str | None:
-    """A sentence on the worst violated identity and its likely causes, or None.
-
-    Few draws cannot tell, which is a sentence too.
+    """Test whether the scores belong to the draws.
 
     Args:
         data: points on R^d with scores, in chains (`groups`).
+
+    Returns:
+        A sentence on the worst violated identity and its likely causes, or None where all hold.
+        Few draws cannot tell, which is a sentence too.
     """
     assert data.score is not None and data.groups is not None
     size = float(data.effective_weights.sum())
@@ -51,9 +52,9 @@ def identity_violation(data: Dataset) -> str | None:
         """What the identities say is zero, (1 + d, d), summed over a batch."""
         rows = batches[batch]
         one_and_y = np.column_stack([np.ones(len(rows)), y[rows]])
-        found = one_and_y.T @ (weights[rows, None] * score[rows])
-        found[1:] += share[batch] * np.eye(data.dim)
-        return found.ravel()
+        total = one_and_y.T @ (weights[rows, None] * score[rows])
+        total[1:] += share[batch] * np.eye(data.dim)
+        return total.ravel()
 
     # Twice, rather than keeping d^2 numbers of every batch.
     mean = sum((sums(b) for b in range(len(batches))), np.zeros(data.dim * (data.dim + 1)))
@@ -91,7 +92,12 @@ def _count(series: Array, data: Dataset) -> int:
 
 
 def least_effective_size(series: Array, data: Dataset) -> float:
-    """Of the averages of these series (n, m) over the chains, times what the weights leave."""
+    """The smallest effective sample size of the averages of some series over the chains.
+
+    Args:
+        series: at the draws, (n, m).
+        data: the draws, whose weights leave a part of the size only.
+    """
     assert data.groups is not None
     share = float(data.effective_weights.sum()) / data.n
     _, sizes = np.unique(data.groups, return_counts=True)

@@ -1,7 +1,7 @@
 """Draws as people have them: ArviZ trees, dicts of arrays, arrays."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
@@ -11,7 +11,7 @@ import numpy as np
 from steinquad._types import Array, as_finite
 from steinquad.errors import InputError
 
-__all__ = ["ChainDraws", "entry_labels", "is_xarray", "read", "tree_node"]
+__all__ = ["ChainDraws", "is_xarray", "numbered_labels", "read", "tree_node"]
 
 FEWEST_OF_MANY = 20  # draws in chains that are more than their draws
 UNNAMED = "x"  # what the columns of a bare array are called together
@@ -50,7 +50,15 @@ class ChainDraws:
     def columns(
         self, names: Sequence[str] | None = None, argument: str = "draws"
     ) -> tuple[Array, list[str]]:
-        """Every entry of the named variables, or of all, as a column: (n, D), and its label."""
+        """Every entry of the variables as a column, (n, D), and its label.
+
+        Args:
+            names: of the variables, by default all.
+            argument: what to call the draws in messages.
+
+        Raises:
+            InputError: if an entry is not finite.
+        """
         parts: list[Array] = []
         labels: list[str] = []
         for name in self.variables if names is None else names:
@@ -61,11 +69,19 @@ class ChainDraws:
         return np.concatenate(parts, axis=1), labels
 
     def for_function(self) -> Any:
-        """What a user's function receives: a dict of arrays (n, *shape), or one (n, d)."""
+        """What a user's function receives.
+
+        A dict of arrays (n, *shape) by name, or one array (n, d) where the draws came as one.
+        """
         return dict(self.variables) if self.named else self.variables[UNNAMED]
 
     def check_aligned(self, name: str, other: "ChainDraws") -> None:
-        """Refuse what belongs to other draws."""
+        """Refuse what belongs to other draws, by the number of chains and of draws in each.
+
+        Args:
+            name: of the argument, for the message.
+            other: what should have one entry for each of these draws.
+        """
         if (self.chains, self.draws) != (other.chains, other.draws):
             raise InputError(
                 f"{name} has {other.chains} chains of {other.draws} draws but draws has "
@@ -74,13 +90,19 @@ class ChainDraws:
 
 
 def read(draws: Any, argument: str = "draws", group: str = "posterior") -> ChainDraws:
-    """Draws in any layout.
+    """Read draws in any layout that samplers and their users have.
 
     Args:
         draws: an ArviZ `DataTree` or `InferenceData`, an xarray `Dataset`, a mapping of arrays
             (chain, draw, *shape), or an array (chain, draw, dim) or (draw, dim).
         argument: what to call it in messages.
-        group: of a tree that is wanted.
+        group: of a tree that is requested.
+
+    Returns:
+        The same draws in one layout, with a label for every entry of every variable.
+
+    Raises:
+        InputError: if they are no numbers, or their chains or draws differ in number.
     """
     node = tree_node(draws, group)
     groups = is_xarray(draws) and getattr(draws, "children", None)
@@ -111,13 +133,20 @@ def read(draws: Any, argument: str = "draws", group: str = "posterior") -> Chain
 
 
 def is_xarray(value: Any) -> bool:
-    """Whether it is a dataset or a tree of xarray; only a loaded module can have made one."""
+    """Whether a value is a dataset or a tree of xarray.
+
+    Never imports xarray, which is optional: only a loaded module can have made one.
+    """
     xarray = sys.modules.get("xarray")
     return xarray is not None and isinstance(value, xarray.Dataset | xarray.DataTree)
 
 
 def tree_node(draws: Any, group: str) -> Any:
-    """A group of a `DataTree` or an `InferenceData`, None if there is none."""
+    """A group of a `DataTree` or an `InferenceData`, by its name.
+
+    Returns:
+        The group, or None where there is none and for everything that is no tree.
+    """
     if is_xarray(draws):
         return getattr(draws, "children", {}).get(group)
     if callable(getattr(draws, "groups", None)):  # InferenceData
@@ -136,13 +165,8 @@ def _from_xarray(node: Any, argument: str, tree: Any) -> ChainDraws:
             )
         variable = variable.transpose("chain", "draw", ...)
         arrays[name] = _numeric(f"{argument}[{name!r}]", variable.values)
-        axes = [
-            [str(v) for v in variable.coords[dim].values]
-            if dim in variable.coords
-            else [str(i) for i in range(size)]
-            for dim, size in zip(variable.dims[2:], variable.shape[2:], strict=True)
-        ]
-        labels[name] = entry_labels(name, axes)
+        # A dimension without coordinates counts from 0.
+        labels[name] = _entry_labels(name, [variable[dim].values for dim in variable.dims[2:]])
     if not arrays:
         raise InputError(f"{argument} has no variables; give at least one.")
     return _from_arrays(arrays, argument, labels, tree=node if tree is None else tree)
@@ -175,16 +199,23 @@ def _from_arrays(
         raise InputError(f"{argument} has {chains * draws} draws; give at least 2.")
     variables = {name: a.reshape(chains * draws, *a.shape[2:]) for name, a in arrays.items()}
     if labels is None:
-        labels = {
-            name: entry_labels(name, [[str(i) for i in range(size)] for size in a.shape[1:]])
-            for name, a in variables.items()
-        }
+        labels = {name: numbered_labels(name, a.shape[1:]) for name, a in variables.items()}
     return ChainDraws(variables, labels, chains, draws, named, tree)
 
 
-def entry_labels(name: str, axes: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """`theta[0, 1]` for every entry, C order; `axes` are the coordinates of each dimension."""
-    return tuple(f"{name}[{', '.join(index)}]" if axes else name for index in product(*axes))
+def numbered_labels(name: str, shape: Sequence[int]) -> tuple[str, ...]:
+    """Names of the entries of an array of this shape in C order, as ArviZ writes them.
+
+    >>> numbered_labels("theta", (2, 1)), numbered_labels("mu", ())
+    (('theta[0, 0]', 'theta[1, 0]'), ('mu',))
+    """
+    return _entry_labels(name, [range(size) for size in shape])
+
+
+def _entry_labels(name: str, axes: Sequence[Iterable[Any]]) -> tuple[str, ...]:
+    """By the coordinates of each dimension."""
+    indices = product(*axes)
+    return tuple(f"{name}[{', '.join(map(str, index))}]" if axes else name for index in indices)
 
 
 def _numeric(name: str, values: Any) -> np.ndarray:

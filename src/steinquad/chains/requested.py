@@ -1,54 +1,54 @@
 """What is asked of a posterior: outputs to be averaged, and rows made of their averages."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from scipy.special import stdtrit
 
 from steinquad._types import Array, as_finite
-from steinquad.chains.improve import Answers
-from steinquad.chains.layout import ChainDraws, entry_labels
-from steinquad.chains.result import SummaryRow
+from steinquad.chains.improve import Expectation, Expectations
+from steinquad.chains.layout import ChainDraws, numbered_labels
+from steinquad.chains.row import SummaryRow
 from steinquad.errors import InputError
 
-__all__ = ["Moments", "OwnFunction", "Wish"]
+__all__ = ["Moments", "OwnFunction"]
 
 QUANTILES = (0.05, 0.5, 0.95)
 TAIL = 0.975  # of the intervals
 
 
-class Wish(Protocol):
-    """Outputs and what becomes of them."""
-
-    @property
-    def values(self) -> Array:
-        """Of every output at every draw, (n, k)."""
-        ...
-
-    def rows(self, answers: Answers) -> list[SummaryRow]:
-        """The table, from the answers for all outputs."""
-        ...
-
-
 @dataclass(frozen=True, eq=False)
 class OwnFunction:
-    """The mean of every output of a user's function."""
+    """The mean of every output of a user's function.
+
+    Attributes:
+        values: the outputs at the draws, (n, k).
+        labels: their names in the table, k of them.
+    """
 
     values: Array
     labels: Sequence[str]
 
     @classmethod
     def evaluate(cls, function: Callable[[Any], Any], sample: ChainDraws) -> "OwnFunction":
-        """Call it once for all draws.
+        """Call a function once for all draws.
+
+        Args:
+            function: of a dict of arrays (n, *shape), or of one array (n, d) where the draws have
+                no names; returns an array (n, ...) or a dict of such.
+            sample: the draws.
 
         Returns:
             Outputs by name where it returns a dict, else f, or f[0], f[1], ...
+
+        Raises:
+            InputError: if what it returns is not finite numbers, one row for each draw.
         """
-        found = function(sample.for_function())
-        by_name = found if isinstance(found, Mapping) else {"f": found}
+        returned = function(sample.for_function())
+        by_name = returned if isinstance(returned, Mapping) else {"f": returned}
         parts: list[Array] = []
         labels: list[str] = []
         for name, given in by_name.items():
@@ -63,14 +63,19 @@ class OwnFunction:
                     f"({sample.n}, ...)."
                 )
             parts.append(as_finite(f"f, output {name!r},", array.reshape(sample.n, -1)))
-            labels += entry_labels(name, [list(map(str, range(k))) for k in array.shape[1:]])
+            labels += numbered_labels(name, array.shape[1:])
         if not labels:
             raise InputError("f returned nothing; return an array or a dict of arrays.")
         return cls(np.concatenate(parts, axis=1), labels)
 
-    def rows(self, answers: Answers) -> list[SummaryRow]:
-        """One for each output."""
-        return [_mean(label, "mean", answers, j) for j, label in enumerate(self.labels)]
+    def rows(self, expectations: Expectations) -> list[SummaryRow]:
+        """The lines of the table: one, the mean, for each output.
+
+        Args:
+            expectations: of all outputs, in their order.
+        """
+        pairs = zip(self.labels, expectations.each(), strict=True)
+        return [_mean(label, "mean", output) for label, output in pairs]
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,71 +83,82 @@ class Moments:
     """Mean, variance and quantiles of every parameter.
 
     The variance is the mean square distance from the plain mean less the square distance of the
-    better mean. A quantile comes from P[x <= q] at the plain quantile q: where that is found to
+    better mean. A quantile comes from P[x <= q] at the plain quantile q: where that turns out to
     be more than it should be, the plain quantile of so much less takes its place.
+
+    Attributes:
+        columns: the parameters, (n, d).
+        labels: their names, d of them.
+        weights: of the draws, (n,), adding up to 1.
     """
 
     columns: Array
     labels: Sequence[str]
-    weights: Array  # (n,), adding up to 1
+    weights: Array
 
     @property
     def values(self) -> Array:
-        """Parameters, their squares, and whether they are below each quantile."""
+        """The outputs to be averaged, (n, 5 d), in blocks of d columns.
+
+        The parameters, the squares of their distances from the plain means, and for each quantile
+        whether they are below it.
+        """
         x = self.columns
         center = np.where(np.ptp(x, axis=0) > 0, self.weights @ x, x[0])
-        parts = [x, (x - center) ** 2]
-        parts += [(x <= q).astype(np.float64) for q in self.quantiles]
-        return np.concatenate(parts, axis=1)
+        below = [(x <= q).astype(np.float64) for q in self.quantiles]
+        return np.concatenate([x, (x - center) ** 2, *below], axis=1)
 
-    def rows(self, answers: Answers) -> list[SummaryRow]:
-        """For each parameter the mean, the variance, then chance and quantile of each level."""
-        found = []
-        d = len(self.labels)
+    def rows(self, expectations: Expectations) -> list[SummaryRow]:
+        """The lines of the table: mean, variance, then chance and quantile of each level.
+
+        Args:
+            expectations: of all outputs, in the order of `values`.
+        """
+        outputs, d = expectations.each(), len(self.labels)
+        means, squares, *below = (outputs[k : k + d] for k in range(0, len(outputs), d))
+        rows = []
         for i, label in enumerate(self.labels):
-            found += [_mean(label, "mean", answers, i), _variance(label, answers, i, d + i)]
-            for m, p in enumerate(QUANTILES):
-                j = (2 + m) * d + i
-                chance = _mean(label, f"P[x <= {self.quantiles[m, i]:.6g}]", answers, j)
-                found.append(_clipped(chance))
-                found.append(self._quantile(label, p, answers, i, j))
-        return found
-
-    @cached_property
-    def order(self) -> np.ndarray:
-        """What sorts every column, (n, d)."""
-        return np.argsort(self.columns, axis=0, kind="stable")
+            rows.append(_mean(label, "mean", means[i]))
+            rows.append(_variance(label, means[i], squares[i]))
+            for p, point, chances in zip(QUANTILES, self.quantiles[:, i], below, strict=True):
+                rows.append(_chance(label, f"P[x <= {point:.6g}]", chances[i]))
+                rows.append(self._quantile(i, p, chances[i]))
+        return rows
 
     @cached_property
     def quantiles(self) -> Array:
-        """Plain quantiles of every column, (levels, d)."""
+        """Plain quantiles of every parameter, (levels, d), where the chances are asked for."""
         columns = [self._plain_quantile(i, QUANTILES) for i in range(len(self.labels))]
         return np.stack(columns, axis=1)
 
+    @cached_property
+    def _order(self) -> np.ndarray:
+        """What sorts every column, (n, d)."""
+        return np.argsort(self.columns, axis=0, kind="stable")
+
     def _plain_quantile(self, i: int, p: Any) -> Any:
         """Of a column, by linear interpolation between the middles of the weights."""
-        weights = self.weights[self.order[:, i]]
+        order = self._order[:, i]
+        weights = self.weights[order]
         middles = np.cumsum(weights) - weights / 2
-        return np.interp(p, middles, self.columns[self.order[:, i], i])
+        return np.interp(p, middles, self.columns[order, i])
 
-    def _quantile(self, label: str, p: float, answers: Answers, i: int, j: int) -> SummaryRow:
+    def _quantile(self, i: int, p: float, chance: Expectation) -> SummaryRow:
         def at(level: float) -> float:
             return float(self._plain_quantile(i, np.clip(level, 0.0, 1.0)))
 
         def ends(level: float, half: float) -> tuple[float, float]:
             return at(level - half), at(level + half)
 
-        shift = float(answers.plain[j] - answers.mean[j])
+        shift = chance.plain - chance.mean
         shifted = p + shift
         # The draws between the two quantiles are as random as any.
-        between = abs(shift) * float(answers.mcse[j]) ** 2 / (p * (1 - p))
-        std = float(np.sqrt(answers.std[j] ** 2 + between))
-        half = float(stdtrit(answers.dof[j], TAIL)) * std
-        around = ends(shifted, std)
-        before = ends(p, float(answers.mcse[j]))
-        low, high = ends(shifted, half)
+        between = abs(shift) * chance.mcse**2 / (p * (1 - p))
+        std = float(np.sqrt(chance.std**2 + between))
+        around, before = ends(shifted, std), ends(p, chance.mcse)
+        low, high = ends(shifted, _half_width(chance.dof, std))
         return SummaryRow(
-            label,
+            self.labels[i],
             f"{100 * p:g}%",
             plain=at(p),
             mcse=(before[1] - before[0]) / 2,
@@ -150,40 +166,37 @@ class Moments:
             std=(around[1] - around[0]) / 2,
             low=low,
             high=high,
-            method=answers.method[j],
+            method=chance.method,
         )
 
 
-def _mean(label: str, statistic: str, answers: Answers, j: int) -> SummaryRow:
-    mean, std = float(answers.mean[j]), float(answers.std[j])
-    half = float(stdtrit(answers.dof[j], TAIL)) * std if std > 0 else 0.0
-    return SummaryRow(
-        label,
-        statistic,
-        plain=float(answers.plain[j]),
-        mcse=float(answers.mcse[j]),
-        mean=mean,
-        std=std,
-        low=mean - half,
-        high=mean + half,
-        method=answers.method[j],
-    )
+def _half_width(dof: float, std: float) -> float:
+    """Of a 95 % interval."""
+    return float(stdtrit(dof, TAIL)) * std if std > 0 else 0.0
 
 
-def _variance(label: str, answers: Answers, i: int, j: int) -> SummaryRow:
-    second = _mean(label, "variance", answers, j)
-    moved = float(answers.mean[i] - answers.plain[i])
+def _mean(label: str, statistic: str, output: Expectation) -> SummaryRow:
+    fields = output._asdict()
+    half = _half_width(fields.pop("dof"), output.std)
+    low, high = output.mean - half, output.mean + half
+    return SummaryRow(label, statistic, low=low, high=high, **fields)
+
+
+def _variance(label: str, mean: Expectation, square: Expectation) -> SummaryRow:
+    second = _mean(label, "variance", square)
+    moved = mean.mean - mean.plain
     variance = second.mean - moved**2
     if variance <= 0:  # noise; a constant has no variance either way
         return second
     # The two errors may go together.
-    std = second.std + 2 * abs(moved) * float(answers.std[i])
+    std = second.std + 2 * abs(moved) * mean.std
     # On a log scale, so that the interval stays positive.
-    factor = np.exp(float(stdtrit(answers.dof[j], TAIL)) * std / variance)
-    return second.replaced(mean=variance, std=std, low=variance / factor, high=variance * factor)
+    factor = np.exp(_half_width(square.dof, std) / variance)
+    return replace(second, mean=variance, std=std, low=variance / factor, high=variance * factor)
 
 
-def _clipped(row: SummaryRow) -> SummaryRow:
+def _chance(label: str, statistic: str, output: Expectation) -> SummaryRow:
     """A probability."""
+    row = _mean(label, statistic, output)
     mean, low, high = (float(np.clip(v, 0.0, 1.0)) for v in (row.mean, row.low, row.high))
-    return row.replaced(mean=mean, low=low, high=high)
+    return replace(row, mean=mean, low=low, high=high)

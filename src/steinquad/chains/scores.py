@@ -8,6 +8,7 @@ import numpy as np
 
 from steinquad._types import Array, as_finite
 from steinquad.chains.layout import ChainDraws, is_xarray, read, tree_node
+from steinquad.chains.targets import Target, as_target
 from steinquad.errors import InputError
 from steinquad.measures.draws import Draws
 
@@ -19,7 +20,13 @@ STORED = ("unconstrained_draw", "gradient")  # what nutpie can keep in sample_st
 
 @dataclass(frozen=True, eq=False)
 class Located:
-    """Draws as the Stein operator sees them: points of R^d, scores, and names, d each."""
+    """Draws as the Stein operator sees them.
+
+    Attributes:
+        points: of R^d, (n, d), chain after chain.
+        scores: gradients of the log density there, (n, d).
+        names: of the d coordinates.
+    """
 
     points: Array
     scores: Array
@@ -27,9 +34,15 @@ class Located:
 
 
 def locate(sample: ChainDraws, score: Any) -> Located:
-    """Points and scores of the draws; see `posterior_expectation` for what `score` may be."""
-    from steinquad.chains.targets import Target, as_target
+    """Points of R^d and scores of the draws, from whatever the user has of the posterior.
 
+    Args:
+        sample: the draws.
+        score: a model, function, array or tree; see `posterior_expectation` for all of them.
+
+    Raises:
+        InputError: if the scores are missing or of other draws, or the user's model fails.
+    """
     if score is None:
         return _stored(sample)
     if isinstance(score, Draws):
@@ -122,20 +135,20 @@ def _asked(question: Callable[[Any], Any], about: Any, what: str) -> Any:
 
 def _called(score: Any, points: Array) -> Any:
     try:
-        found = score(points)
+        scores = score(points)
     except Exception as error:  # whatever it is that the user's function, or model, raises
         raise InputError(
             f"score is a function that raised {type(error).__name__} ({error}) for points "
             f"{points.shape}; a NumPyro model goes in as sq.targets.NumPyro(model, *args), a log "
             "density as sq.targets.JaxDensity(log_density)."
         ) from error
-    if np.shape(found) != points.shape:
+    if np.shape(scores) != points.shape:
         raise InputError(
-            f"score is a function that returned shape {np.shape(found)} for points "
+            f"score is a function that returned shape {np.shape(scores)} for points "
             f"{points.shape}; return a gradient for each, or pass a log density as "
             "sq.targets.JaxDensity(log_density)."
         )
-    return found
+    return scores
 
 
 def _names(dim: int) -> tuple[str, ...]:

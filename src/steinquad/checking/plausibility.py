@@ -1,10 +1,11 @@
-"""What the values themselves say against an estimate, whichever method made it."""
+"""What the values themselves say against an answer, whichever method made it."""
 
 import numpy as np
 
+from steinquad._types import Array
 from steinquad.checking.standard_error import far_from_average
 from steinquad.dataset import Dataset
-from steinquad.estimate import Estimate, Status
+from steinquad.fit import Status
 
 __all__ = ["beside_average", "well_informed"]
 
@@ -13,53 +14,48 @@ __all__ = ["beside_average", "well_informed"]
 FEW, RATHER_FEW = 30.0, 150.0
 
 
-def beside_average(estimate: Estimate, data: Dataset) -> Estimate:
-    """The estimate; suspect where the plain average of the values contradicts it."""
-    if not data.sampled or estimate.status.code in ("suspect", "not_finite", "constant"):
-        return estimate
-    far = far_from_average(
-        np.atleast_1d(estimate.mean), data.fx, data.effective_weights, data.groups
-    )
-    if far.max() <= 1:
-        return estimate
-    return estimate.with_status(
-        Status(
-            "suspect",
-            "the estimate lies further from the plain average of the values than chance explains; "
-            "the fit leans on regions that no point has seen, or on scores or a measure that the "
-            "points do not follow: add points, or try another method",
-        )
+def beside_average(status: Status, mean: Array, data: Dataset) -> Status:
+    """The status of an answer (k,); suspect where the plain average of the values contradicts it.
+
+    The average needs no model, so an answer that it excludes has to explain itself.
+    """
+    if not data.sampled or status.doubtful or status.final:
+        return status
+    if far_from_average(mean, data.fx, data.effective_weights, data.groups).max() <= 1:
+        return status
+    return Status(
+        "suspect",
+        "the estimate lies further from the plain average of the values than chance explains; "
+        "the fit leans on regions that no point has seen, or on scores or a measure that the "
+        "points do not follow: add points, or try another method",
     )
 
 
-def well_informed(estimate: Estimate, data: Dataset) -> Estimate:
-    """The estimate, with a warning where few points see the mass of the integrand."""
-    if not data.sampled or estimate.status.code in ("constant", "not_finite"):
-        return estimate
+def well_informed(status: Status, data: Dataset) -> Status:
+    """The status, with a warning where few points see the mass of the integrand."""
+    if not data.sampled or status.final:
+        return status
     w = data.effective_weights / data.effective_weights.sum()
     squares = w**2 @ data.fx**2
     sums, sizes = w @ data.fx, w @ np.abs(data.fx)
-    varying = np.ptp(data.fx, axis=0) > 0
+    varying = ~data.constant
     carried = np.divide(sums**2, squares, out=np.full_like(sums, np.inf), where=varying)
     carried[carried > data.n / 2] = np.inf  # f is well spread, however few the points
     cancels = np.abs(sums) < 0.5 * sizes
     # Cancelling outputs come last: they are less of a worry than concentrated ones.
     worst = int(np.argmin(np.where(cancels & (carried < RATHER_FEW), RATHER_FEW - 1, carried)))
     if carried[worst] >= RATHER_FEW:
-        return estimate
+        return status
     where = "" if len(carried) == 1 else f" of output {worst}"
     if cancels[worst]:
         left = abs(sums[worst]) / sizes[worst]
         note = f"f nearly cancels out: the average{where} is {left:.1%} of its average size"
-        return _noted(estimate, note + ", so compare the std with the latter")
+        return _noted(status, note + ", so compare the std with the latter")
     few = f"few informative points: about {max(carried[worst], 1):.0f} carry the integral{where}"
-    if carried[worst] >= FEW or estimate.status.code == "suspect":
-        return _noted(estimate, few)
-    return estimate.with_status(
-        Status("suspect", f"{few}; the std cannot know what no point has seen: add points")
-    )
+    if carried[worst] >= FEW or status.code == "suspect":
+        return _noted(status, few)
+    return Status("suspect", f"{few}; the std cannot know what no point has seen: add points")
 
 
-def _noted(estimate: Estimate, note: str) -> Estimate:
-    status = estimate.status
-    return estimate.with_status(Status(status.code, f"{status.message}; {note}"))
+def _noted(status: Status, note: str) -> Status:
+    return Status(status.code, f"{status.message}; {note}")

@@ -7,7 +7,10 @@ import numpy as np
 from steinquad._types import Array
 
 __all__ = [
+    "FALSE_ALARM",
     "MANY_GROUPS",
+    "ROUNDING",
+    "above_rounding",
     "autocorrelated",
     "effective_sample_size",
     "far_from_average",
@@ -15,10 +18,13 @@ __all__ = [
     "robust_standard_error",
     "standard_error",
     "tail_freedom",
+    "weighted_mean",
 ]
 
-FALSE_ALARM = 1e-4  # chance that sound draws are called autocorrelated, or a sound fit far off
+# Chance that sound draws are called autocorrelated, a sound fit far off, or sound scores wrong.
+FALSE_ALARM = 1e-4
 SHORTEST = 4  # draws of a chain from which ArviZ finds an effective sample size
+ROUNDING = 1e-14  # of an estimate, relative to the largest value
 MANY_GROUPS = 8  # from so many on, the spread of their averages is a standard error by itself
 
 
@@ -48,6 +54,12 @@ def standard_error(
     spread = contributions.std(axis=0, ddof=1)
     dof = min(float(size.min()) / n * float(weights.sum()) - 1, most)
     return spread / np.sqrt(size), max(dof, 1.0)
+
+
+def above_rounding(std: Array, fx: Array) -> Array:
+    """Standard errors (k,) no smaller than the values (n, k) can tell; zero for constants."""
+    floored = np.maximum(std, ROUNDING * np.max(np.abs(fx), axis=0) * np.any(std > 0))
+    return np.where(np.ptp(fx, axis=0) == 0, 0.0, floored)
 
 
 def effective_sample_size(values: Array, groups: np.ndarray) -> Array:
@@ -88,7 +100,7 @@ def autocorrelated(values: Array) -> bool:
     n = len(values)
     if n < 50:
         return False
-    centered = values - values.mean(axis=0)
+    centered = values - weighted_mean(values, np.ones(n))
     power = np.sum(centered**2, axis=0)
     lag = np.sum(centered[1:] * centered[:-1], axis=0)
     ratio = np.divide(lag, power, out=np.zeros_like(lag), where=power > 0)
@@ -110,7 +122,7 @@ def far_from_average(mean: Array, values: Array, weights: Array, groups: Any) ->
     from scipy.special import stdtrit
 
     error, dof = standard_error(values, weights, groups)
-    gap = np.abs(mean - weights @ values / weights.sum())
+    gap = np.abs(mean - weighted_mean(values, weights))
     limit = stdtrit(dof, 1 - FALSE_ALARM / 2) * error
     return np.divide(gap, limit, out=np.zeros_like(gap), where=limit > 0)
 
@@ -142,9 +154,14 @@ def tail_freedom(values: Array, weights: Array) -> Array:
     return freedom
 
 
+def weighted_mean(values: Array, weights: Array) -> Array:
+    """Of every column, (n, m) -> (m,); exact for values that are all the same."""
+    return values[0] + weights @ (values - values[0]) / weights.sum()
+
+
 def _centered(values: Array, weights: Array) -> Array:
     w = weights / weights.sum()
-    return w[:, None] * (values - w @ values)
+    return w[:, None] * (values - weighted_mean(values, weights))
 
 
 def _independent(values: Array, weights: Array) -> Array:

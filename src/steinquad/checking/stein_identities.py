@@ -10,11 +10,9 @@ import numpy as np
 from scipy.special import stdtrit
 
 from steinquad._types import Array
-from steinquad.checking.standard_error import robust_standard_error
+from steinquad.checking.standard_error import FALSE_ALARM, robust_standard_error
 
-__all__ = ["FALSE_ALARM", "flux_violation", "mean_zero_violation"]
-
-FALSE_ALARM = 1e-4  # chance that sound data fail, over all fields together
+__all__ = ["flux_violation", "mean_zero_violation"]
 
 
 def flux_violation(
@@ -45,6 +43,8 @@ def flux_violation(
 
 def mean_zero_violation(images: Array, weights: Array) -> tuple[int | None, float]:
     """Which column of functions with mean zero, (n, m), has an average that is not, if any.
+
+    Sound data fail with a chance of `FALSE_ALARM` over all columns together.
 
     Returns:
         The worst column, or None if chance explains it, and its average in standard errors.

@@ -11,19 +11,10 @@ import steinquad as sq
 from steinquad.cli.candidates import candidate_table
 from steinquad.cli.tables import column_names, parse_support, read_table, select
 from steinquad.errors import InputError
+from steinquad.methods import registry
 from steinquad.terminal.progress import progress_bar
 
 __all__ = ["integrate"]
-
-METHODS = {
-    "auto": sq.Choose,
-    "bsn": sq.BSN,
-    "bsn-paper": sq.BSN.paper,
-    "polynomial": sq.Polynomial,
-    "cf": sq.ControlFunctional,
-    "mc": sq.MonteCarlo,
-    "qmc": sq.QuasiMonteCarlo,
-}
 
 
 def integrate(
@@ -39,16 +30,14 @@ def integrate(
     groups: Annotated[
         str | None, typer.Option(help="Column of the Markov chain, or replicate, of each row.")
     ] = None,
-    method: Annotated[
-        str, typer.Option(help="auto, bsn, bsn-paper, polynomial, cf, mc or qmc.")
-    ] = "auto",
+    method: Annotated[str, typer.Option(help=f"One of {', '.join(registry.names())}.")] = "auto",
     seed: Annotated[int, typer.Option(help="Seed of the method.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     figure: Annotated[Path | None, typer.Option(help="Save a figure of the fit here.")] = None,
 ) -> None:
     """Estimate E[f] from points, values and scores in a file."""
-    if method not in METHODS:
-        raise InputError(f"--method is {method!r}; choose one of {', '.join(METHODS)}.")
+    if method not in registry.names():
+        raise InputError(f"--method is {method!r}; choose one of {', '.join(registry.names())}.")
     table = read_table(file)
     points = select(table, "--x", x)
     values = select(table, "--value", value)
@@ -63,7 +52,9 @@ def integrate(
         groups=None if groups is None else select(table, "--groups", groups)[:, 0],
     )
     with progress_bar(enabled=not as_json) as progress:
-        answer = sq.estimate(data, method=METHODS[method](), seed=seed, progress=progress)
+        answer = sq.estimate(
+            data, method=registry.method_named(method), seed=seed, progress=progress
+        )
     if figure is not None:
         answer.plot(path=figure)
     if as_json:

@@ -7,19 +7,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from steinquad import report as reports
 from steinquad.errors import InputError
+from steinquad.estimate import Estimate
+from steinquad.report.numbers import duration
+from steinquad.studies import Snapshot, Study
+from steinquad.summaries import Statistic
 from steinquad.terminal.progress import progress_bar
-
-if TYPE_CHECKING:
-    from steinquad.estimate import Estimate
-    from steinquad.studies import Snapshot, Study
-    from steinquad.summaries import Statistic
 
 __all__ = ["estimate", "export", "init", "report", "run", "status"]
 
@@ -66,11 +66,9 @@ def run(
     ] = None,
 ) -> None:
     """Evaluate what is missing and estimate; stop it as you like and run it again."""
-    study = _load(file)
+    study = Study.load(file)
     if report:
-        from steinquad.report import check_targets
-
-        check_targets(report, Path(study.store))
+        reports.check_targets(report, Path(study.store))
     try:
         with _run_bar(study, enabled=not as_json) as watch:
             answer = study.run(retry_failed=retry_failed, watch=watch)
@@ -78,18 +76,17 @@ def run(
         counts = study.status()
         typer.echo(f"Stopped with {counts.done} evaluations stored; run again to go on.", err=True)
         raise typer.Exit(STOPPED) from None
-    found = _show(study, answer, as_json)
+    statistics = _show(study, answer, as_json) or None
     if report:
+        known = {"estimate": answer, "distribution": statistics}
         with progress_bar(enabled=not as_json) as progress:
-            study.report(*report, estimate=answer, distribution=found or None, progress=progress)
+            reports.write(study, *report, **known, progress=progress)
         typer.echo(_wrote(report), err=as_json)
 
 
 def status(file: File, as_json: AsJson = False) -> None:
     """How far a study is, also while it runs."""
-    study = _load(file)
-    from steinquad.report.numbers import duration
-
+    study = Study.load(file)
     counts = study.status()
     failures = study.evaluations.failures() if counts.failed else {}
     kept = study.kept_estimates()
@@ -130,7 +127,7 @@ def status(file: File, as_json: AsJson = False) -> None:
 
 def estimate(file: File, as_json: AsJson = False) -> None:
     """The answer from what is stored, also while the study runs."""
-    study = _load(file)
+    study = Study.load(file)
     with progress_bar(enabled=not as_json) as progress:
         answer = study.estimate(progress=progress)
     _show(study, answer, as_json)
@@ -144,10 +141,10 @@ def report(
     ] = None,
 ) -> None:
     """Write what was found to a page for people, or as data."""
-    study = _load(file)
+    study = Study.load(file)
     paths = targets or [file.with_name(f"{file.stem}-report.html")]
     with progress_bar(enabled=True) as progress:
-        content = study.report(*paths, progress=progress)
+        content = reports.write(study, *paths, progress=progress)
     if content["refused"]:
         typer.echo(f"steinquad: the report has no answer: {content['refused']}", err=True)
     typer.echo(_wrote(paths))
@@ -159,7 +156,7 @@ def export(
     failed: Annotated[bool, typer.Option("--failed", help="Only those that failed.")] = False,
 ) -> None:
     """Write every stored evaluation to a file, a row each."""
-    study = _load(file)
+    study = Study.load(file)
     writers = {".csv": _write_csv, ".json": _write_json}
     if target.suffix.lower() not in writers or not target.parent.is_dir():
         raise InputError(
@@ -177,38 +174,32 @@ def export(
     typer.echo(f"{count} evaluations in {target}.")
 
 
-def _load(file: Path) -> "Study":
-    from steinquad.studies import Study  # heavy: only once the arguments have been read
-
-    return Study.load(file)
-
-
 def _wrote(paths: Iterable[Path]) -> str:
     return f"Wrote {' and '.join(map(str, paths))}."
 
 
-def _show(study: "Study", answer: "Estimate", as_json: bool) -> "dict[str, tuple[Statistic, ...]]":
+def _show(study: Study, answer: Estimate, as_json: bool) -> dict[str, tuple[Statistic, ...]]:
     """The answer, and the distributions where the file asks for them, which it returns."""
-    found: dict[str, tuple[Statistic, ...]] = {}
+    statistics: dict[str, tuple[Statistic, ...]] = {}
     if isinstance(study.outputs, Mapping):
         with progress_bar(enabled=not as_json) as progress:
-            found = study.distribution(answer, progress=progress)
+            statistics = study.distribution(answer, progress=progress)
     if as_json:
         record = {"outputs": list(study.outputs), **answer.to_dict()}
-        if found:
-            rows = {name: [row.to_dict() for row in rows] for name, rows in found.items()}
+        if statistics:
+            rows = {name: [row.to_dict() for row in rows] for name, rows in statistics.items()}
             record["distribution"] = rows
         typer.echo(json.dumps(record))
-        return found
+        return statistics
     typer.echo(answer.describe([_plain(name) for name in study.outputs]))
-    for name, rows in found.items():
+    for name, rows in statistics.items():
         for row in rows:
             typer.echo(f"  {row.describe(_plain(name))}")
-    return found
+    return statistics
 
 
 @contextmanager
-def _run_bar(study: "Study", *, enabled: bool) -> Iterator[Callable[["Snapshot"], None] | None]:
+def _run_bar(study: Study, *, enabled: bool) -> Iterator[Callable[[Snapshot], None] | None]:
     """A bar on standard error, for people only."""
     console = Console(stderr=True)
     if not (enabled and console.is_terminal):
@@ -224,7 +215,7 @@ def _run_bar(study: "Study", *, enabled: bool) -> Iterator[Callable[["Snapshot"]
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task(_plain(study.name), total=study.runs, note="")
 
-        def watch(now: "Snapshot") -> None:
+        def watch(now: Snapshot) -> None:
             note = f"{now.failed} failed" if now.failed else ""
             if now.estimate is not None:
                 note = f"{note} {', '.join(_answers(now.estimate))}".strip()

@@ -9,7 +9,6 @@ import numpy as np
 
 from steinquad.errors import InputError
 from steinquad.measures.base import Measure
-from steinquad.measures.density import LogDensity
 from steinquad.support import Support
 
 __all__ = ["Unconstrained", "as_target"]
@@ -60,12 +59,9 @@ def as_target(measure: Measure) -> Unconstrained:
 
 
 def _jax_log_density(measure: Measure) -> Callable[[Any], Any]:
-    if isinstance(measure, LogDensity):
-        values = measure._values  # the user's function, compiled for batches
-        return lambda x: values(x[None])[0]
-    if type(measure).__module__ == "steinquad.measures.numpyro":  # not imported: it takes a second
-        dist: Any = getattr(measure, "dist")  # noqa: B009
-        return lambda x: dist.log_prob(x.reshape(dist.event_shape))
+    known = measure.jax_log_density()
+    if known is not None:
+        return known
     other = "design=IID()" if "sample" in measure.provides else "its own draws"
     raise InputError(
         f"measure {type(measure).__name__} has no JAX log density for a Markov chain; "

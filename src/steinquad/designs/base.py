@@ -1,13 +1,14 @@
 """The base class of every design, and the value it answers with."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from steinquad._types import Array, Progress
+from steinquad.dataset import Dataset
 from steinquad.errors import InputError
 from steinquad.measures.base import Measure
 
@@ -37,6 +38,45 @@ class Sample:
     sampled: bool = True
     notes: tuple[str, ...] = ()
     stats: Mapping[str, Any] = field(default_factory=dict)
+
+    def dataset(self, fx: Array) -> Dataset:
+        """The points with values of f there, (n,) or (n, k), as a method takes them."""
+        return Dataset(
+            self.x,
+            fx,
+            self.score,
+            weights=self.weights,
+            groups=self.groups,
+            sampled=self.sampled,
+        )
+
+    @classmethod
+    def joined(cls, samples: Sequence["Sample"]) -> "Sample":
+        """Several of one design as one; chains or replicates of different ones are other groups.
+
+        Notes and stats are those of the last: the first may be too short to tell of chains.
+        """
+        if len(samples) == 1:
+            return samples[0]
+
+        def together(parts: Sequence[np.ndarray | None]) -> np.ndarray | None:
+            known = [part for part in parts if part is not None]
+            return np.concatenate(known) if len(known) == len(parts) else None
+
+        counts = [0 if each.groups is None else int(each.groups.max()) + 1 for each in samples]
+        offsets = np.cumsum([0, *counts[:-1]])
+        return replace(
+            samples[-1],
+            x=np.concatenate([each.x for each in samples]),
+            score=together([each.score for each in samples]),
+            weights=together([each.weights for each in samples]),
+            groups=together(
+                [
+                    None if each.groups is None else each.groups + offset
+                    for each, offset in zip(samples, offsets, strict=True)
+                ]
+            ),
+        )
 
 
 class Design(ABC):

@@ -1,8 +1,8 @@
 """One answer and one standard deviation from the networks of all folds.
 
 Each of K networks has an integral theta0_k and, at the points of its own fold, which it has not
-seen, residuals e_i = f_i - g_k(x_i). Where that is not too dear, one more network is trained on
-all of the data for as many steps as was best in the folds.
+seen, residuals e_i = f_i - g_k(x_i). Where that is not too expensive, one more network is trained
+on all of the data for as many steps as was best in the folds.
 
     plain       theta0 of that network, or the average of theta0_k: little noise, but biased where
                 weights are many for the data
@@ -21,35 +21,25 @@ The degrees of freedom are Welch's for that sum. Without folds, or for points th
 sample of the measure, the Laplace posterior takes the place of s.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from steinquad._types import Array
-from steinquad.checking.standard_error import standard_error
+from steinquad.checking.held_out import HeldOut
 from steinquad.dataset import Dataset
-from steinquad.fitting.ensemble import Member
+from steinquad.fitting.member import Member
 from steinquad.fitting.outputs import correlated
 from steinquad.fitting.standard_frame import StandardFrame
 
-__all__ = ["EnsembleAnswer", "HeldOut", "combine"]
+__all__ = ["EnsembleAnswer", "combine", "held_out"]
 
 BETWEEN = 0.5  # of the variance between networks that counts
 NOISE, SIGNAL = 4.0, 9.0  # squared standard errors of a correction that is not, that is, made
 
 
-@dataclass(frozen=True)
-class HeldOut:
-    """What the points say of networks that have not seen them."""
-
-    mean: Array
-    std: Array
-    dof: float
-    residual: Array  # root mean square
-    folds: int
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class EnsembleAnswer:
     """Integrals in standard units, (k,), and what they were made of."""
 
@@ -63,7 +53,7 @@ class EnsembleAnswer:
 
 
 def combine(
-    members: list[Member],
+    members: Sequence[Member],
     frame: StandardFrame,
     data: Dataset,
     full: Member | None = None,
@@ -77,8 +67,8 @@ def combine(
     between = None
     if len(members) > 1:
         between = np.sqrt(np.sum((theta0s - plain) ** 2, axis=0) / (len(members) - 1))
-    rows = np.concatenate([member.held for member in members])
-    if not len(rows) or not data.sampled:
+    held = held_out(members, frame, data)
+    if held is None or not data.sampled:
         trusted = members if full is None else [full]
         covariance = np.mean([member.posterior.theta0_covariance for member in trusted], axis=0)
         dof = max(data.effective_weights.sum() - 1, 1.0)
@@ -86,30 +76,38 @@ def combine(
             covariance = covariance + np.atleast_2d(np.cov(theta0s, rowvar=False))
         shares = np.zeros_like(plain)
         return EnsembleAnswer(plain, covariance, dof, plain, between, None, shares)
-    order = np.argsort(rows)
-    rows, values = rows[order], np.concatenate([member.values for member in members])[order]
-    held = _held_out(values, frame.weights[rows], data, rows, average, len(members))
     correction = held.mean - average
-    square, noise = correction**2, held.std**2
+    error, freedom = held.standard_error
+    square, noise = correction**2, error**2
     clear = np.divide(square, noise, out=np.where(square > 0, SIGNAL, 0.0), where=noise > 0)
     shares = np.clip((clear - NOISE) / (SIGNAL - NOISE), 1.0 if biased else 0.0, 1.0)
     spread = np.zeros_like(plain) if between is None else BETWEEN * between**2
     variance = noise + spread
-    dof = held.dof
+    dof = freedom
     if between is not None:
-        parts = noise**2 / held.dof + spread**2 / (len(members) - 1)
+        parts = noise**2 / freedom + spread**2 / (len(members) - 1)
         unlimited = np.full_like(parts, np.inf)
         dof = float(np.divide(variance**2, parts, out=unlimited, where=parts > 0).min())
-    covariance = correlated(variance, values - held.mean)
+    covariance = correlated(variance, held.values - held.mean)
     return EnsembleAnswer(
         plain + shares * correction, covariance, dof, plain, between, held, shares
     )
 
 
-def _held_out(
-    values: Array, weights: Array, data: Dataset, rows: np.ndarray, plain: Array, folds: int
-) -> HeldOut:
-    groups = None if data.groups is None else data.groups[rows]
-    w = weights / weights.sum()
-    std, dof = standard_error(values, weights, groups)
-    return HeldOut(w @ values, std, dof, np.sqrt(w @ (values - plain) ** 2), folds)
+def held_out(members: Sequence[Member], frame: StandardFrame, data: Dataset) -> HeldOut | None:
+    """What the points of every fold say of its network, standardized; None without folds."""
+    rows = np.concatenate([member.held for member in members])
+    if not len(rows):
+        return None
+    order = np.argsort(rows)
+    rows = rows[order]
+    theta0 = [np.tile(member.network.theta0, (len(member.held), 1)) for member in members]
+    return HeldOut(
+        values=np.concatenate([member.values for member in members])[order],
+        theta0=np.concatenate(theta0)[order],
+        fx=frame.outputs.values,
+        rows=rows,
+        weights=frame.weights[rows],
+        groups=None if data.groups is None else data.groups[rows],
+        folds=len(members),
+    )

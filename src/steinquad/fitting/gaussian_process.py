@@ -1,29 +1,26 @@
 """From data to the integral of a Gaussian process: what the kernel methods share."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
 
 from steinquad._float64 import float64
-from steinquad._types import Array, Progress
+from steinquad._types import Array
 from steinquad.checking.standard_error import standard_error
 from steinquad.dataset import Dataset
-from steinquad.estimate import Estimate, Status
+from steinquad.fit import Context, Fit, Status, WarmStart
 from steinquad.fitting.outputs import Outputs, correlated
-from steinquad.methods.base import constant_estimate, constant_outputs
+from steinquad.points import Points
 from steinquad.posterior.gaussian_process import (
-    Criterion,
     GaussianProcess,
+    GaussianProcessData,
     Hyperparameters,
-    Optimum,
-    ProcessData,
-    optimize,
 )
 from steinquad.posterior.gram import Gram, KernelPoints
+from steinquad.posterior.hyperparameter_search import Criterion, Optimum, optimize
 
-__all__ = ["Fixed", "KernelFrame", "estimate_by_process"]
+__all__ = ["Fixed", "KernelFrame", "Problem", "fit_gaussian_process"]
 
 NOTABLE_JITTER = 1e-8
 SETTLED = 5e-2  # gain a value by the last step of the search beyond which it is reported
@@ -42,7 +39,7 @@ class KernelFrame(Protocol):
         """Number of lengthscales."""
         ...
 
-    def at(self, x: Array, score: Array | None) -> tuple[KernelPoints, Array]:
+    def at(self, points: Points) -> tuple[KernelPoints, Array]:
         """Points as the covariance function wants them and the basis there, (n, q)."""
         ...
 
@@ -64,37 +61,54 @@ class Fixed:
     amplitude: float | None = None
 
 
-def estimate_by_process(
-    data: Dataset,
-    frame_of: Callable[[Dataset], tuple[KernelFrame, str | None]],
-    *,
-    name: str,
-    criterion: Criterion,
-    fixed: Fixed,
-    seed: int,
-    progress: Progress,
-    start: Estimate | None,
-) -> Estimate:
-    """The integral of every output by a Gaussian process in the given frame.
+@dataclass(frozen=True, eq=False)
+class GaussianProcessStart(WarmStart):
+    """Hyperparameters of an earlier fit, one set for each process."""
+
+    hyperparameters: tuple[Hyperparameters, ...]
+
+    def first(self, count: int, dim: int) -> list[Hyperparameters | None]:
+        """Where to begin the search of each process; None where there were others."""
+        if len(self.hyperparameters) != count:
+            return [None] * count
+        return [h if len(h.log_lengthscales) == dim else None for h in self.hyperparameters]
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What is to be fitted.
+
+    Attributes:
+        points: of the data.
+        frame: the method's coordinates, covariance and integrals.
+        criterion: by which hyperparameters are found in the end.
+        fixed: hyperparameters that are given.
+        suspicion: what is wrong with the data, if anything.
+    """
+
+    points: Points
+    frame: KernelFrame
+    criterion: Criterion
+    fixed: Fixed = field(default_factory=Fixed)
+    suspicion: str | None = None
+
+
+@float64
+def fit_gaussian_process(problem: Problem, data: Dataset, context: Context) -> Fit:
+    """A Gaussian process in the frame of a method, and its integral.
 
     Outputs share lengthscales and nugget, each with an amplitude of its own; where noise is known
     every output has a process of its own.
 
     Args:
+        problem: frame, criterion and what is given.
         data: points, values and noise; weights are ignored, because conditioning on values
             needs none.
-        frame_of: the method's frame for such data, and what is wrong with them, if anything.
-        name: of the method.
-        criterion: by which hyperparameters are found in the end.
-        fixed: hyperparameters that are given.
-        seed: of the subsets on which hyperparameters are found.
-        progress: called after every step.
-        start: an earlier estimate whose hyperparameters to begin with, if it fits.
+        context: seed of the subsets on which hyperparameters are found, progress, and that of an
+            earlier fit to begin with, if it fits.
     """
-    if constant_outputs(data).all():
-        return constant_estimate(data, name)
-    frame, suspicion = frame_of(data)
-    points, basis = frame.at(data.x, data.score)
+    frame, criterion, fixed = problem.frame, problem.criterion, problem.fixed
+    points, basis = frame.at(problem.points)
     outputs = Outputs.fit(data)
     if basis.shape[1] == 0:  # a mean of zero is that of f, not of what is left of it
         values = outputs.values + outputs.shift / outputs.scale
@@ -104,8 +118,10 @@ def estimate_by_process(
     if noise is not None:
         groups = [np.array([j]) for j in groups[0]]
     parts: list[_Part] = []
-    for own, first in zip(groups, _first(start, len(groups), frame.dim), strict=True):
-        process = ProcessData(
+    seed, progress, start = context.seed, context.progress, context.start
+    known = start if isinstance(start, GaussianProcessStart) else GaussianProcessStart(())
+    for own, first in zip(groups, known.first(len(groups), frame.dim), strict=True):
+        process = GaussianProcessData(
             gram=frame.gram,
             points=points,
             y=outputs.values[:, own],
@@ -122,30 +138,26 @@ def estimate_by_process(
             )
             parts.append(_Part.of(process, optimum, criterion, frame, data.x))
         except np.linalg.LinAlgError as error:
-            return _failed(data, name, str(error))
+            return Fit.failed(data, str(error))
     residuals = np.concatenate([part.left_out for part in parts], axis=1)
-    mean, covariance = outputs.integrals(
+    theta0, covariance = outputs.integrals(
         np.concatenate([part.mean for part in parts]),
         correlated(np.concatenate([part.variance for part in parts]), residuals),
     )
-    return Estimate.build(
-        mean,
-        covariance,
-        scalar=data.scalar,
-        method=name,
-        status=_status(parts, suspicion),
-        n=data.n,
+    return Fit(
+        theta0=theta0,
+        covariance=covariance,
+        model=GaussianProcessModel(frame, outputs, [part.posterior for part in parts]),
         dof=standard_error(residuals, data.effective_weights, data.groups)[1],
-        stats=_stats(parts, frame, outputs, residuals),
-        values=data.fx,
+        status=_status(parts, problem.suspicion),
         fitted=outputs.in_units(np.concatenate([part.fitted for part in parts], axis=1)),
-        predictor=ProcessPredictor(frame, outputs, [part.posterior for part in parts]),
-        _state=[part.posterior.hyper for part in parts],
+        warm_start=GaussianProcessStart(tuple(part.posterior.hyper for part in parts)),
+        stats=_stats(parts, frame, outputs, residuals),
     )
 
 
-@dataclass(frozen=True)
-class ProcessPredictor:
+@dataclass(frozen=True, eq=False)
+class GaussianProcessModel:
     """The process at new points, in the user's units."""
 
     frame: KernelFrame
@@ -153,14 +165,12 @@ class ProcessPredictor:
     posteriors: list[GaussianProcess]
 
     @float64
-    def __call__(
-        self, x: Array, score: Array | None, return_std: bool
-    ) -> tuple[Array, Array | None]:
+    def __call__(self, points: Points, return_std: bool) -> tuple[Array, Array | None]:
         """Mean (n, k) and, where asked for, the standard deviation of f without noise."""
-        points, basis = self.frame.at(x, score)
-        found = [each.predict(points, basis, return_std) for each in self.posteriors]
-        mean = self.outputs.in_units(np.concatenate([mean for mean, _ in found], axis=1))
-        stds = [std for _, std in found if std is not None]
+        at, basis = self.frame.at(points)
+        each = [posterior.predict(at, basis, return_std) for posterior in self.posteriors]
+        mean = self.outputs.in_units(np.concatenate([mean for mean, _ in each], axis=1))
+        stds = [std for _, std in each if std is not None]
         if not stds:
             return mean, None
         return mean, self.outputs.spread_in_units(np.concatenate(stds, axis=1))
@@ -180,7 +190,7 @@ class _Part:
     @classmethod
     def of(
         cls,
-        process: ProcessData,
+        process: GaussianProcessData,
         optimum: Optimum,
         criterion: Criterion,
         frame: KernelFrame,
@@ -200,27 +210,6 @@ def _known_variances(data: Dataset, outputs: Outputs, fixed: float | None) -> Ar
         return None
     known = np.zeros_like(data.fx) if data.noise is None else data.noise**2
     return (known + (fixed or 0.0) ** 2)[:, outputs.varying] / outputs.scale**2
-
-
-def _first(start: Estimate | None, count: int, dim: int) -> list[Hyperparameters | None]:
-    """Hyperparameters of an earlier estimate, where it had as many."""
-    state = [] if start is None else start._state
-    if not isinstance(state, list) or len(state) != count:
-        return [None] * count
-    return [hyper if len(hyper.log_lengthscales) == dim else None for hyper in state]
-
-
-def _failed(data: Dataset, name: str, reason: str) -> Estimate:
-    k = data.outputs
-    return Estimate.build(
-        np.full(k, np.nan),
-        np.full((k, k), np.nan),
-        scalar=data.scalar,
-        method=name,
-        status=Status("not_finite", reason),
-        n=data.n,
-        values=data.fx,
-    )
 
 
 def _status(parts: list[_Part], suspicion: str | None) -> Status:

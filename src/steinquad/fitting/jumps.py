@@ -72,7 +72,9 @@ class Box:
     share: float
 
 
-def boxes(x: Array, p: Array, fx: Array, support: Support) -> tuple[list[Box], list[Cut]]:
+def boxes(
+    x: Array, p: Array, fx: Array, support: Support, *, most: int = MOST_BOXES
+) -> tuple[list[Box], list[Cut]]:
     """A partition of the support, of one box where f does not jump, and its cuts.
 
     Args:
@@ -80,6 +82,7 @@ def boxes(x: Array, p: Array, fx: Array, support: Support) -> tuple[list[Box], l
         p: distribution function of every coordinate there, (n, d); coordinates are independent.
         fx: values, (n, k).
         support: of the measure.
+        most: boxes.
     """
     spread = fx.std(axis=0)
     y = np.divide(fx - fx.mean(axis=0), spread, out=np.zeros_like(fx), where=spread > 0)
@@ -88,7 +91,7 @@ def boxes(x: Array, p: Array, fx: Array, support: Support) -> tuple[list[Box], l
     while waiting:
         node = waiting.pop(0)
         found = None
-        if len(waiting) + len(done) + 1 < MOST_BOXES:
+        if len(waiting) + len(done) + 1 < most:
             found = _strongest(p[node.rows], y[node.rows])
         place = None if found is None else _locate(found, p[node.rows], y[node.rows])
         halves = None if place is None else node.halved(place, x)

@@ -1,12 +1,12 @@
 """The values in standard units and back: what every regression does to f."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from steinquad._types import Array
 from steinquad.dataset import Dataset
-from steinquad.methods.base import constant_outputs
+from steinquad.fit import Check
 
 __all__ = ["Outputs", "correlated"]
 
@@ -34,7 +34,7 @@ class Outputs:
     @classmethod
     def fit(cls, data: Dataset) -> "Outputs":
         """Standardize under the weights of the data."""
-        varying = ~constant_outputs(data)
+        varying = ~data.constant
         fx = data.fx[:, varying]
         w = data.effective_weights / data.effective_weights.sum()
         shift = w @ fx
@@ -62,6 +62,16 @@ class Outputs:
         full = np.zeros((len(self.first), len(self.first)))
         full[np.ix_(self.varying, self.varying)] = covariance * np.outer(self.scale, self.scale)
         return mean, full
+
+    def check_in_units(self, check: Check) -> Check:
+        """A check of standardized outputs (varying,) as one of all outputs (k,)."""
+        return replace(
+            check,
+            mean=self.in_units(check.mean[None])[0],
+            std=self.spread_in_units(check.std[None])[0],
+            residual=self.spread_in_units(check.residual[None])[0],
+            predicted=None if check.predicted is None else self.in_units(check.predicted),
+        )
 
     def noise_weights(self, misfit: float) -> Array:
         """Relative precision of each value, mean 1: known noise plus what the model misses.

@@ -4,7 +4,7 @@ In a box between the jumps f is smooth, and the box has faces as a bounded suppo
 network with a boundary factor there is free to jump across them. With shares P_b of the boxes from
 the distribution functions,
 
-    answer      sum of P_b E_b,   E_b the mean of f in box b by the method
+    answer      sum of P_b E_b,   E_b the mean of f in box b by a fit of its own
     variance    sum of P_b^2 std_b^2 + sum over cuts of (share * jump)^2 / 12
 
 because a jump may be anywhere in the slab between the two points on either side of it.
@@ -16,82 +16,66 @@ from typing import Any
 
 import numpy as np
 
-from steinquad._types import Array, Progress
-from steinquad.dataset import Dataset, check_inside
-from steinquad.errors import InputError
-from steinquad.estimate import Estimate, Status
+from steinquad._types import Array
+from steinquad.dataset import Dataset
+from steinquad.fit import Fit, Status
 from steinquad.fitting.jumps import Box, Cut, boxes
 from steinquad.measures.base import Measure
-from steinquad.methods.base import Method
+from steinquad.points import Points
 from steinquad.support import Support
 
-__all__ = ["Pieces", "between_points"]
+__all__ = ["Partition", "between_points", "fit_by_pieces"]
 
 NEAR = 64  # points at which a model is asked whether it jumps
 GRAVITY = ("not_finite", "suspect", "max_steps", "converged", "constant")  # of what went wrong
 
 
-@dataclass(frozen=True)
-class Pieces:
-    """A method box by box where f jumps, else by itself.
+@dataclass(frozen=True, eq=False)
+class Partition:
+    """Boxes that fill the support, and the cuts between them."""
 
-    Args:
-        method: which; one that needs scores and a support only.
-    """
+    boxes: Sequence[Box]
+    cuts: Sequence[Cut]
 
-    method: Method
-
-    @property
-    def name(self) -> str:
-        """As the method itself."""
-        return self.method.name
-
-    @staticmethod
-    def partition(data: Dataset, measure: Measure | None) -> tuple[list[Box], list[Cut]] | None:
-        """Boxes and cuts; None where f does not jump, or where boxes have no known shares."""
+    @classmethod
+    def of(cls, data: Dataset, measure: Measure | None) -> "Partition | None":
+        """That of the jumps of f; None where it does not jump, or boxes have no known shares."""
         plain = data.weights is None and data.noise is None and data.groups is None
         if measure is None or "cdf" not in measure.provides or not (plain and data.sampled):
             return None
         support = data.support or Support.real(data.dim)
-        found, cuts = boxes(data.x, measure.cdf(data.x), data.fx, support)
-        return (found, cuts) if cuts else None
+        every, cuts = boxes(data.x, measure.cdf(data.x), data.fx, support)
+        return cls(every, cuts) if cuts else None
 
-    def estimate(
-        self,
-        data: Dataset,
-        measure: Measure | None,
-        *,
-        seed: int,
-        progress: Progress,
-        start: Estimate | None = None,
-    ) -> Estimate:
-        """One fit for every box; see `Method.estimate`."""
-        del start
-        found = self.partition(data, measure)
-        if found is None:
-            return self.method.estimate(data, measure, seed=seed, progress=progress)
-        every, cuts = found
-        fits = [
-            self.method.estimate(_within(data, box), None, seed=seed + b, progress=progress)
-            for b, box in enumerate(every)
-        ]
-        shares = np.array([box.share for box in every])
-        support = data.support or Support.real(data.dim)
-        parts = [share**2 * fit.covariance for share, fit in zip(shares, fits, strict=True)]
-        return Estimate.build(
-            shares @ np.stack([np.atleast_1d(fit.mean) for fit in fits]),
-            np.sum(parts, axis=0) + np.diag(misplacement(cuts)),
-            scalar=data.scalar,
-            method=self.name,
-            status=_worst(every, fits),
-            n=data.n,
-            dof=min(fit.dof for fit in fits),
-            stats=_stats(every, cuts, fits, data.names),
-            values=data.fx,
-            fitted=_fitted(data, every, fits),
-            predictor=PiecewisePredictor(every, fits, measure, support),
-            _model_mean=shares @ np.stack([_model_mean(fit) for fit in fits]),
-        )
+
+def fit_by_pieces(
+    partition: Partition, data: Dataset, fit_box: Callable[[int, Dataset], Fit]
+) -> Fit:
+    """One fit from one for every box.
+
+    Args:
+        partition: the boxes.
+        data: of all of them.
+        fit_box: fits box number b; its data have scores and the faces as their support.
+    """
+    every = partition.boxes
+    fits = [fit_box(b, _within(data, box)) for b, box in enumerate(every)]
+    shares = np.array([box.share for box in every])
+    theta0 = shares @ np.stack([fit.theta0 for fit in fits])
+    covariances = [share**2 * fit.covariance for share, fit in zip(shares, fits, strict=True)]
+    fitted = np.empty_like(data.fx)
+    for box, fit in zip(every, fits, strict=True):
+        fitted[box.rows] = np.nan if fit.fitted is None else fit.fitted
+    return Fit(
+        theta0=theta0,
+        covariance=np.sum(covariances, axis=0) + np.diag(misplacement(partition.cuts)),
+        model=PiecewiseModel(every, fits),
+        dof=min(fit.dof for fit in fits),
+        status=_worst(every, fits),
+        fitted=fitted,
+        correction=shares @ np.stack([fit.mean for fit in fits]) - theta0,
+        stats=_stats(partition, fits, data.names),
+    )
 
 
 def misplacement(cuts: Sequence[Cut]) -> Array:
@@ -114,37 +98,26 @@ def between_points(cuts: Sequence[Cut], x: Array, predict: Callable[[Array], Arr
     return total
 
 
-@dataclass(frozen=True)
-class PiecewisePredictor:
+@dataclass(frozen=True, eq=False)
+class PiecewiseModel:
     """Every point by the fit of its box."""
 
     boxes: Sequence[Box]
-    fits: Sequence[Estimate]
-    measure: Measure | None
-    support: Support
+    fits: Sequence[Fit]
 
-    def __call__(
-        self, x: Array, score: Array | None, return_std: bool
-    ) -> tuple[Array, Array | None]:
+    def __call__(self, points: Points, return_std: bool) -> tuple[Array, Array | None]:
         """Mean (n, k) and, where asked for, the standard deviation of the model."""
-        check_inside(x, self.support)
-        if score is None and self.measure is not None:
-            score = self.measure.score(x)
-        if score is not None and score.shape != x.shape:
-            raise InputError(f"score has shape {score.shape} but x has shape {x.shape}.")
-        k = np.size(self.fits[0].mean)
-        mean, std = np.full((len(x), k), np.nan), np.full((len(x), k), np.nan)
-        free = np.ones(len(x), dtype=bool)
+        shape = (len(points.x), len(self.fits[0].theta0))
+        mean, std = np.full(shape, np.nan), np.full(shape, np.nan)
+        free = np.ones(len(points.x), dtype=bool)
         for box, fit in zip(self.boxes, self.fits, strict=True):
-            own = np.flatnonzero(free & box.support.contains(x))
+            own = np.flatnonzero(free & box.support.contains(points.x))
             free[own] = False  # a point on a face is of the first box that has it
             if not len(own):
                 continue
-            assert fit.predictor is not None
-            part = fit.predictor(x[own], None if score is None else score[own], return_std)
-            mean[own] = part[0]
-            if part[1] is not None:
-                std[own] = part[1]
+            mean[own], spread = fit.predict(points.take(own), return_std=return_std)
+            if spread is not None:
+                std[own] = spread
         return mean, std if return_std else None
 
 
@@ -155,22 +128,7 @@ def _within(data: Dataset, box: Box) -> Dataset:
     return Dataset(part.x, fx, part.score, box.support, names=data.names)
 
 
-def _fitted(data: Dataset, every: Sequence[Box], fits: Sequence[Estimate]) -> Array | None:
-    """The models at the points, where there are models."""
-    fitted = np.empty_like(data.fx)
-    for box, fit in zip(every, fits, strict=True):
-        if fit.fitted is None:
-            return None
-        fitted[box.rows] = fit.fitted
-    return fitted
-
-
-def _model_mean(fit: Estimate) -> Array:
-    assert fit._model_mean is not None
-    return fit._model_mean
-
-
-def _worst(every: Sequence[Box], fits: Sequence[Estimate]) -> Status:
+def _worst(every: Sequence[Box], fits: Sequence[Fit]) -> Status:
     """Of the statuses of all boxes, and in which it is."""
     box, fit = min(
         zip(every, fits, strict=True), key=lambda pair: GRAVITY.index(pair[1].status.code)
@@ -181,15 +139,14 @@ def _worst(every: Sequence[Box], fits: Sequence[Estimate]) -> Status:
     return Status(fit.status.code, f"{where}; in {box.support}: {fit.status.message}")
 
 
-def _stats(
-    every: Sequence[Box], cuts: Sequence[Cut], fits: Sequence[Estimate], names: Sequence[str]
-) -> dict[str, Any]:
+def _stats(partition: Partition, fits: Sequence[Fit], names: Sequence[str]) -> dict[str, Any]:
     """Those of the box with the most points, and the boxes."""
+    every = partition.boxes
     first = max(range(len(every)), key=lambda b: np.any(fits[b].std) * len(every[b].rows))
     counted = ("networks", "steps", "evaluations")
     return {
         **fits[first].stats,
         **{name: sum(fit.stats.get(name, 0) for fit in fits) for name in counted},
         "boxes": len(every),
-        "cuts": [(names[cut.coordinate], cut.at) for cut in cuts],
+        "cuts": [(names[cut.coordinate], cut.at) for cut in partition.cuts],
     }

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal, Protocol
+from typing import Literal
 
 import jax
 import numpy as np
@@ -12,20 +12,20 @@ import scipy.linalg
 from steinquad._float64 import float64
 from steinquad._types import Array
 from steinquad.checking.stein_identities import flux_violation
-from steinquad.dataset import Dataset, check_inside
+from steinquad.dataset import Dataset
 from steinquad.errors import InputError
+from steinquad.fitting.member import Member
 from steinquad.fitting.outputs import Outputs
 from steinquad.measures.affine import Affine
 from steinquad.measures.base import Measure
-from steinquad.networks.stein_network import SteinNetwork
-from steinquad.posterior.laplace import LaplacePosterior
+from steinquad.points import Points
 from steinquad.stein.inputs import NetworkFrame, SteinInputs, stein_inputs, to_cube
-from steinquad.stein.multipliers import Multiplier, Points, ProductOf
+from steinquad.stein.multipliers import Multiplier, ProductOf
 from steinquad.support import Support
 from steinquad.training.model import model
 from steinquad.training.objective import TrainingSet, flatten, predict
 
-__all__ = ["Predictor", "StandardFrame", "score_obstacle"]
+__all__ = ["NetworkModel", "StandardFrame", "score_obstacle"]
 
 
 @dataclass(frozen=True)
@@ -70,13 +70,9 @@ class StandardFrame:
         standardize: Literal["diagonal", "whiten", "none"],
     ) -> "StandardFrame":
         """Standardize x and f and fold multiplier, boundary and coordinates into the inputs."""
-        reason = score_obstacle(data, measure)
-        if reason:
-            raise InputError(reason)
-        assert data.score is not None
         weights = data.effective_weights
         support = data.support or Support.real(data.dim)
-        points = _points(data.x, data.score, measure)
+        points = Points.of(data, measure)
         fitted = multiplier.fit(points, support)
         if support.bounded:
             fitted = ProductOf((fitted, boundary.fit(points, support)))
@@ -119,26 +115,16 @@ class StandardFrame:
         """All of the points."""
         return self.rows(np.arange(len(self.weights)))
 
-    def at(self, x: Array, score: Array | None, measure: Measure | None) -> TrainingSet:
+    def at(self, points: Points) -> TrainingSet:
         """New points in the coordinates of the network."""
-        if x.shape[1] != self.dim:
-            raise InputError(f"x has shape {x.shape}; pass points of shape (n, {self.dim}).")
-        check_inside(x, self.support)
-        if score is None:
-            if measure is None:
-                raise InputError(
-                    "score is missing and the estimate was made without a measure; "
-                    "pass score= with the gradient of the log density at each point."
-                )
-            score = measure.score(x)
-        if score.shape != x.shape:
-            raise InputError(f"score has shape {score.shape} but x has shape {x.shape}.")
-        points = _points(x, score, measure)
         inputs, shared = stein_inputs(points, self.multiplier, self.affine)
         if self.bent:
             inputs, shared = to_cube(inputs, shared, self._endless)
         return TrainingSet.build(
-            inputs, shared, np.zeros((len(x), len(self.outputs.shift))), np.ones(len(x))
+            inputs,
+            shared,
+            np.zeros((len(points.x), len(self.outputs.shift))),
+            np.ones(len(points.x)),
         )
 
 
@@ -156,47 +142,30 @@ def score_obstacle(data: Dataset, measure: Measure | None) -> str | None:
     return None
 
 
-def _points(x: Array, score: Array, measure: Measure | None) -> Points:
-    known = measure is not None and "log_density" in measure.provides
-    return Points(x, score, measure.log_density(x) if known and measure else None)
-
-
-class Fitted(Protocol):
-    """A network and its posterior, which may be found when it is asked for."""
-
-    @property
-    def network(self) -> SteinNetwork: ...
-    @property
-    def posterior(self) -> LaplacePosterior: ...
-
-
-@dataclass(frozen=True)
-class Predictor:
-    """The fitted model of f at new points, in the user's units: the average of its members."""
+@dataclass(frozen=True, eq=False)
+class NetworkModel:
+    """The fitted model of f, in the user's units: the average of its members."""
 
     frame: StandardFrame
-    members: Sequence[Fitted]
-    measure: Measure | None
+    members: Sequence[Member]
 
     @float64
-    def __call__(
-        self, x: Array, score: Array | None, return_std: bool
-    ) -> tuple[Array, Array | None]:
+    def __call__(self, points: Points, return_std: bool) -> tuple[Array, Array | None]:
         """Mean (n, k) and, where asked for, the standard deviation of the model.
 
         The variance is the members' own on average plus that between them.
         """
-        points = self.frame.at(x, score, self.measure)
-        means = np.stack([predict(member.network, points) for member in self.members])
+        at = self.frame.at(points)
+        means = np.stack([predict(member.network, at) for member in self.members])
         mean = self.frame.outputs.in_units(means.mean(axis=0))
         if not return_std:
             return mean, None
-        own = [_variance(member, points) for member in self.members]
+        own = [_variance(member, at) for member in self.members]
         spread = np.sqrt(np.mean(own, axis=0) + means.var(axis=0))
         return mean, self.frame.outputs.spread_in_units(spread)
 
 
-def _variance(member: Fitted, points: TrainingSet) -> Array:
+def _variance(member: Member, points: TrainingSet) -> Array:
     """Posterior variance of g at the points, standardized, (n, k)."""
     network, posterior = member.network, member.posterior
     vector = flatten(network)

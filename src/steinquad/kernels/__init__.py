@@ -1,4 +1,4 @@
-"""Stationary product kernels and their integrals against the law of a measure."""
+"""Stationary product kernels and their integrals against a measure."""
 
 from steinquad.kernels.base import Kernel
 from steinquad.kernels.embeddings import (

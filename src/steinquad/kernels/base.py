@@ -21,7 +21,10 @@ class Kernel(ABC):
 
     @abstractmethod
     def profile(self, t: Any) -> Any:
-        """kappa(t), even, elementwise and in `jax.numpy`, with a finite derivative at 0 too."""
+        """kappa(t) of distances in units of the lengthscale, elementwise.
+
+        Even, kappa(0) = 1, written in `jax.numpy`, with a finite derivative at 0 too.
+        """
 
     def gram(self, x: Any, y: Any, lengthscales: Any) -> Any:
         """Kernel matrix, (n, d), (m, d), (d,) -> (n, m); a JAX array, differentiable."""

@@ -30,7 +30,7 @@ class Matern(Kernel):
 
     @property
     def rate(self) -> float:
-        """`sqrt(2 nu)`."""
+        """`sqrt(2 nu)`, by which scaled distances are multiplied."""
         return (2 * self.nu) ** 0.5
 
     @property
@@ -39,12 +39,15 @@ class Matern(Kernel):
         return POLYNOMIALS[self.nu]
 
     def profile(self, t: Any) -> Any:
-        """The kernel of a scaled distance."""
+        """kappa(t) of distances in units of the lengthscale of either sign, elementwise."""
         s = self.rate * jnp.abs(t)
         return self._before(s) * jnp.exp(-s)
 
     def gram(self, x: Any, y: Any, lengthscales: Any) -> Any:
-        """Kernel matrix with one exponential for all coordinates."""
+        """Kernel matrix, (n, d), (m, d), (d,) -> (n, m), with one exponential for all coordinates.
+
+        Faster than one for each; beyond `MOST_TOGETHER` coordinates it could overflow.
+        """
         x, y, lengthscales = jnp.asarray(x), jnp.asarray(y), jnp.asarray(lengthscales)
         if x.shape[1] > MOST_TOGETHER:
             return super().gram(x, y, lengthscales)

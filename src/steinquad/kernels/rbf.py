@@ -12,17 +12,20 @@ __all__ = ["RBF"]
 
 @dataclass(frozen=True)
 class RBF(Kernel):
-    """`kappa(t) = exp(-t^2 / 2)`; the paper's text has no 2, its appendix has."""
+    """The squared exponential `kappa(t) = exp(-t^2 / 2)`, for smooth integrands.
+
+    The paper's text has no 2, its appendix has.
+    """
 
     name = "rbf"
     smooth = True
 
     def profile(self, t: Any) -> Any:
-        """`exp(-t^2 / 2)`."""
+        """`exp(-t^2 / 2)` of distances in units of the lengthscale, elementwise."""
         return jnp.exp(-0.5 * t * t)
 
     def gram(self, x: Any, y: Any, lengthscales: Any) -> Any:
-        """Kernel matrix from one product of matrices."""
+        """Kernel matrix, (n, d), (m, d), (d,) -> (n, m), from one product of matrices."""
         x, y, lengthscales = jnp.asarray(x), jnp.asarray(y), jnp.asarray(lengthscales)
         center = x.mean(axis=0)  # far from the origin the squares below would cancel
         x, y = (x - center) / lengthscales, (y - center) / lengthscales

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import elementwise
 
 from steinquad._types import Array
 from steinquad.errors import InputError
@@ -20,8 +21,6 @@ def invert_cdf(cdf: Callable[[Array], Array], support: Support, p: Array) -> Arr
         support: where the roots are looked for; p = 0 and p = 1 give its sides.
         p: probabilities (n, d).
     """
-    from scipy.optimize import elementwise  # a second of import time, needed only here
-
     low, high = np.broadcast_arrays(support.low, support.high, p)[:2]
     x = np.where(p <= 0, low, high)
     open_ = np.flatnonzero((p > 0) & (p < 1))
@@ -55,15 +54,15 @@ def invert_cdf(cdf: Callable[[Array], Array], support: Support, p: Array) -> Arr
             xmax=high.flat[open_],
             args=args,
         )
-        found = elementwise.find_root(residual, bracket.bracket, args=args)
-    good = np.asarray(bracket.success & found.success)
+        root = elementwise.find_root(residual, bracket.bracket, args=args)
+    good = np.asarray(bracket.success & root.success)
     if not good.all():
         worst = p.flat[open_[np.flatnonzero(~good)[0]]]
         raise InputError(
             f"icdf found no point with cdf = {worst:.17g}; "
             "the distribution function must increase from 0 to 1 over the support."
         )
-    x.flat[open_] = found.x
+    x.flat[open_] = root.x
     return x
 
 

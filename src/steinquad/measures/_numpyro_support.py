@@ -7,16 +7,10 @@ import numpy as np
 import numpyro.distributions as nd
 
 from steinquad.errors import InputError
+from steinquad.measures._numpyro_rules import unwrap
 from steinquad.support import Support
 
-__all__ = ["support_of", "unwrap"]
-
-
-def unwrap(dist: nd.Distribution) -> nd.Distribution:
-    """What is repeated or reinterpreted by `.expand` and `.to_event`."""
-    while isinstance(dist, nd.Independent | nd.ExpandedDistribution):
-        dist = dist.base_dist
-    return dist
+__all__ = ["support_of"]
 
 
 def support_of(dist: nd.Distribution, dim: int) -> Support:

@@ -45,15 +45,15 @@ def in_float64(dist: Distribution) -> Distribution:
 def _arguments(dist: Distribution) -> dict[str, Any]:
     """The constructor arguments that `dist` remembers, in float64."""
     held = vars(dist)
-    found: dict[str, Any] = {}
+    known: dict[str, Any] = {}
     for name in inspect.signature(type(dist).__init__).parameters:
         for key in (name, f"_{name}", ALIASES.get(name, name)):
             if key in held:
-                found[name] = _convert(held[key])
+                known[name] = _convert(held[key])
                 break
-    if "covariance_matrix" in found or "precision_matrix" in found:
-        found.pop("scale_tril", None)  # derived from the other, and possibly in 32 bits
-    return {**found, "validate_args": False}
+    if "covariance_matrix" in known or "precision_matrix" in known:
+        known.pop("scale_tril", None)  # derived from the other, and possibly in 32 bits
+    return {**known, "validate_args": False}
 
 
 def _convert(value: Any) -> Any:

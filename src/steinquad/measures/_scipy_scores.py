@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy.differentiate import derivative
 
 from steinquad._types import Array
 from steinquad.errors import InputError
@@ -81,11 +82,9 @@ def _difference(
     logpdf: Callable[[Any], Any], at: Array, step: Any, direction: Any, tolerances: Any
 ) -> tuple[Array, Array]:
     """The derivative and its error estimate, infinite where there is none."""
-    from scipy.differentiate import derivative
-
     with np.errstate(all="ignore"):
-        found = derivative(
+        result = derivative(
             logpdf, at, initial_step=step, step_direction=direction, tolerances=tolerances
         )
-    usable = np.isfinite(found.df) & np.isfinite(found.error)
-    return np.array(found.df), np.where(usable, found.error, np.inf)
+    usable = np.isfinite(result.df) & np.isfinite(result.error)
+    return np.array(result.df), np.where(usable, result.error, np.inf)

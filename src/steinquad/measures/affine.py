@@ -15,32 +15,49 @@ FLOOR = 1e-12  # added to the correlations, for coordinates that are nearly the 
 
 @dataclass(frozen=True)
 class Affine:
-    """The map between the user's x and the network's z.
+    """The map between the user's x and the coordinates z in which a method works.
 
     If z = L^-1 (x - mu) then `grad_z log pi = L^T grad_x log pi`, and a field w of z is the field
     `u(x) = L w(z)` of x, with the same Stein image and the same divergence.
+
+    Attributes:
+        shift: mu, (d,).
+        matrix: L, (d, d).
+        inverse: L^-1, kept so that nothing is solved for every batch of points.
     """
 
-    shift: Array  # mu, (d,)
-    matrix: Array  # L, (d, d)
-    inverse: Array  # L^-1
+    shift: Array
+    matrix: Array
+    inverse: Array
 
     def points(self, x: Array) -> Array:
-        """x to z, (n, d)."""
+        """Points x of the user as points z, (n, d) -> (n, d)."""
         return (x - self.shift) @ self.inverse.T
 
     def score(self, score: Array) -> Array:
-        """Scores of x to scores of z, (n, d)."""
+        """Scores with respect to x as scores with respect to z, (n, d) -> (n, d): times L."""
         return score @ self.matrix
+
+    @classmethod
+    def identity(cls, dim: int) -> "Affine":
+        """The user's own coordinates, z = x."""
+        return cls(np.zeros(dim), np.eye(dim), np.eye(dim))
 
     @classmethod
     def fit(
         cls, x: Array, kind: Literal["diagonal", "whiten", "none"], weights: Array
     ) -> "Affine":
-        """Coordinates with mean 0 and, under the weights, standard deviation or covariance 1."""
+        """Coordinates in which weighted points have mean 0 and unit spread.
+
+        Args:
+            x: the points, (n, d); every coordinate must vary.
+            kind: "diagonal" divides each coordinate by its standard deviation, "whiten" gives
+                z covariance 1 (up to `FLOOR`), "none" leaves x as it is.
+            weights: of the points, (n,), up to a constant.
+        """
         dim = x.shape[1]
         if kind == "none":
-            return cls(np.zeros(dim), np.eye(dim), np.eye(dim))
+            return cls.identity(dim)
         w = weights / weights.sum()
         shift = w @ x
         centered = x - shift

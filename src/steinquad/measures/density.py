@@ -70,23 +70,31 @@ class LogDensity(Measure):
 
     @float64
     def score(self, x: Array) -> Array:
-        """Gradient of the log density, by automatic differentiation."""
+        """Gradient of the log density, (n, d) -> (n, d), by automatic differentiation.
+
+        Compiled for every number of points.
+        """
         x = as_points("x", x, self.dim)
         return np.array(self._scores(jnp.asarray(x)), dtype=np.float64)
 
     @float64
     def log_density(self, x: Array) -> Array:
-        """The function given, minus infinity outside the support."""
+        """The function given at each point, (n, d) -> (n,): minus infinity outside the support."""
         x = as_points("x", x, self.dim)
         value = np.array(self._values(jnp.asarray(x)), dtype=np.float64)
         return np.where(self.support.contains(x), value, -np.inf)
 
     def sample(self, n: int, *, seed: int) -> Array:
-        """Draws from the sampler given."""
+        """Draws (n, d) from the sampler given, refused if they have another shape."""
         if self._sampler is None:
             raise self._missing("sample")
         n, seed = as_draw_request(n, seed)
         return as_samples(self._sampler(n, seed), n, self.dim)
+
+    def jax_log_density(self) -> Callable[[Any], Any]:
+        """The function given, as it is compiled for batches."""
+        values = self._values  # not self: see the base class
+        return lambda x: values(x[None])[0]
 
 
 def _forward(function: Callable[[Any], Any]) -> Callable[[Any], Any]:

@@ -1,4 +1,4 @@
-"""The law behind observed values, smoothed to a density."""
+"""The distribution behind observed values, smoothed to a density."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from scipy.special import logsumexp, ndtr
 from steinquad._types import Array, as_finite, as_points
 from steinquad.errors import InputError
 from steinquad.measures._invert import invert_cdf
-from steinquad.measures.base import Measure
+from steinquad.measures.base import EVERYTHING, Measure
 from steinquad.measures.checks import as_draw_request, as_probabilities
 from steinquad.support import Support
 
@@ -28,12 +28,12 @@ class Empirical(Measure):
         values: at least 10 observations that are not all equal. Of very many, the means of
             neighbors are kept.
 
-    >>> law = Empirical([1.0, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 6.0, 7.0])
-    >>> law.cdf([[3.85]]).round(2)
+    >>> speeds = Empirical([1.0, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 6.0, 7.0])
+    >>> speeds.cdf([[3.85]]).round(2)
     array([[0.51]])
     """
 
-    provides = frozenset({"log_density", "sample", "cdf", "icdf"})
+    provides = EVERYTHING
 
     def __init__(self, values: Any) -> None:
         data = np.sort(as_finite("values", values, ndim=(1,)))
@@ -55,26 +55,26 @@ class Empirical(Measure):
         self._centers = mean + shrink * (centers - mean)
 
     def score(self, x: Array) -> Array:
-        """Gradient of the log density: the pull of the centers, weighted by their shares."""
+        """Gradient of the log density, (n, 1) -> (n, 1): the centers' pulls, by their shares."""
         return self._columns(x, self._score)
 
     def log_density(self, x: Array) -> Array:
-        """Log density."""
+        """Normalized log density at each point, (n, 1) -> (n,)."""
         return self._columns(x, self._log_density)[:, 0]
 
     def sample(self, n: int, *, seed: int) -> Array:
-        """Independent draws: a center and a normal step from it."""
+        """Independent draws (n, 1): a center, chosen by its weight, and a normal step from it."""
         n, seed = as_draw_request(n, seed)
         rng = np.random.default_rng(seed)
         centers = rng.choice(self._centers, size=n, p=self._weights)
         return (centers + self._width * rng.standard_normal(n))[:, None]
 
     def cdf(self, x: Array) -> Array:
-        """Distribution function."""
+        """Distribution function at each point, (n, 1) -> (n, 1): that of each center, weighted."""
         return self._columns(x, lambda z: ndtr(z) @ self._weights)
 
     def icdf(self, p: Array) -> Array:
-        """Inverse of `cdf`, by root finding."""
+        """Inverse of `cdf`, (n, 1) -> (n, 1), by root finding to rounding."""
         return invert_cdf(self.cdf, self.support, as_probabilities(p, 1))
 
     def _score(self, z: Array) -> Array:

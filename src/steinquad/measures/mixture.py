@@ -10,14 +10,14 @@ from scipy.special import logsumexp
 from steinquad._types import Array, as_finite, as_points
 from steinquad.errors import InputError
 from steinquad.measures._invert import invert_cdf
-from steinquad.measures.base import Measure
+from steinquad.measures.base import EVERYTHING, Measure
 from steinquad.measures.checks import as_draw_request, as_probabilities
 from steinquad.measures.convert import as_measure
+from steinquad.measures.factors import Factors, flattened
 from steinquad.support import Support
 
 __all__ = ["Mixture"]
 
-NEEDED = frozenset({"log_density", "sample", "cdf", "icdf"})
 SMALLEST_JUMP = 1e-6  # of a component's density at a side, in units of that at its median
 # A density fades if it has at most this share of what it has so many times further off, which must
 # still be so near to the side, in units of the way to the median.
@@ -36,12 +36,12 @@ class Mixture(Measure):
         weights: a positive number for each; they are divided by their sum.
 
     >>> import scipy.stats as st
-    >>> law = Mixture([st.norm(), st.gamma(3.0)], [1.0, 3.0])
-    >>> law.cdf([[0.0]])
+    >>> both = Mixture([st.norm(), st.gamma(3.0)], [1.0, 3.0])
+    >>> both.cdf([[0.0]])
     array([[0.125]])
     """
 
-    provides = NEEDED
+    provides = EVERYTHING
 
     def __init__(self, components: Sequence[Any], weights: Sequence[float]) -> None:
         self.components = tuple(as_measure(each) for each in components)
@@ -51,7 +51,7 @@ class Mixture(Measure):
                 f"{[each.dim for each in self.components]}; give at least two scalar measures."
             )
         for i, each in enumerate(self.components):
-            lacking = sorted(NEEDED - each.provides)
+            lacking = sorted(EVERYTHING - each.provides)
             if lacking:
                 raise InputError(f"components[{i}] has no {lacking[0]}; give one that has.")
         given = as_finite("weights", weights, ndim=(1,))
@@ -65,7 +65,7 @@ class Mixture(Measure):
             _check_sides(i, each, self.support)
 
     def score(self, x: Array) -> Array:
-        """The components' scores, by the share that each has of the density."""
+        """The components' scores, (n, 1) -> (n, 1), by the share that each has of the density."""
         x = as_points("x", x, 1)
         logs = self._logs(x)
         with np.errstate(invalid="ignore"):  # where there is no density there is no score
@@ -74,7 +74,7 @@ class Mixture(Measure):
         return np.sum(shares * np.where(shares > 0, scores, 0.0), axis=1, keepdims=True)
 
     def log_density(self, x: Array) -> Array:
-        """Log density."""
+        """Normalized log density at each point, (n, 1) -> (n,)."""
         return np.asarray(logsumexp(self._logs(as_points("x", x, 1)), axis=1))
 
     def sample(self, n: int, *, seed: int) -> Array:
@@ -92,14 +92,20 @@ class Mixture(Measure):
         return out
 
     def cdf(self, x: Array) -> Array:
-        """Distribution function."""
+        """Distribution function at each point, (n, 1) -> (n, 1): the components', weighted."""
         x = as_points("x", x, 1)
         each = np.stack([component.cdf(x)[:, 0] for component in self.components], axis=1)
         return (each @ self.weights)[:, None]
 
     def icdf(self, p: Array) -> Array:
-        """Inverse of `cdf`, by root finding."""
+        """Inverse of `cdf`, (n, 1) -> (n, 1), by root finding to rounding."""
         return invert_cdf(self.cdf, self.support, as_probabilities(p, 1))
+
+    def factors(self) -> Factors | None:
+        """The components of all components together."""
+        parts = [each.factors() for each in self.components]
+        terms = [part.terms if part is not None and part.plain else None for part in parts]
+        return Factors.of(flattened(zip(map(float, self.weights), terms, strict=True)))
 
     def _logs(self, x: Array) -> Array:
         logs = np.stack([each.log_density(x) for each in self.components], axis=1)

@@ -1,42 +1,26 @@
 """Any numpyro distribution on a box of R^d as a measure."""
 
 from collections.abc import Callable, Sequence
-from functools import partial, wraps
-from typing import Any, ParamSpec, TypeVar
+from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import numpyro.distributions as nd
 
-from steinquad._float64 import float64
 from steinquad._types import Array, as_points
 from steinquad.errors import InputError
 from steinquad.measures._invert import invert_cdf
-from steinquad.measures._numpyro_support import support_of, unwrap
+from steinquad.measures._numpyro_factors import terms_of
+from steinquad.measures._numpyro_rules import cdf_cancels, implemented, in_numpyro_rules, unwrap
+from steinquad.measures._numpyro_support import support_of
 from steinquad.measures._rebuild import in_float64, is_stock
 from steinquad.measures.base import Measure
 from steinquad.measures.checks import as_draw_request, as_names, as_probabilities
+from steinquad.measures.factors import Factors
 
 __all__ = ["NumpyroMeasure"]
-
-# numpyro's truncation subtracts cdf(low) from cdf(x): below this share few digits are left.
-SMALLEST_MASS = 1e-9
-
-
-P = ParamSpec("P")
-R = TypeVar("R")
-
-
-def in_numpyro_rules(function: Callable[P, R]) -> Callable[P, R]:
-    """Run `function` in float64 and with JAX's default promotion, which numpyro relies on."""
-
-    @wraps(function)
-    def scoped(*args: P.args, **kwargs: P.kwargs) -> R:
-        with jax.numpy_rank_promotion("allow"), jax.numpy_dtype_promotion("standard"):
-            return float64(function)(*args, **kwargs)
-
-    return scoped
 
 
 def _log_prob(dist: Any, x: Any) -> Any:
@@ -100,18 +84,24 @@ class NumpyroMeasure(Measure):
 
     @in_numpyro_rules
     def score(self, x: Array) -> Array:
-        """Gradient of the log density, by automatic differentiation."""
+        """Gradient of the log density, (n, d) -> (n, d), by automatic differentiation.
+
+        Compiled once for all distributions of the same structure.
+        """
         return self._run(_scores, as_points("x", x, self.dim))
 
     @in_numpyro_rules
     def log_density(self, x: Array) -> Array:
-        """Log density, minus infinity outside the support."""
+        """numpyro's log density at each point, (n, d) -> (n,): -inf outside the support."""
         x = as_points("x", x, self.dim)
         return np.where(self.support.contains(x), self._run(_log_probs, x), -np.inf)
 
     @in_numpyro_rules
     def sample(self, n: int, *, seed: int) -> Array:
-        """Independent draws from numpyro's sampler, or by inverting the cdf where it has none."""
+        """Draws (n, d) from numpyro's sampler, or by inverting the cdf where it has none.
+
+        The same seed gives the same draws.
+        """
         n, seed = as_draw_request(n, seed)
         if "sample" not in self.provides:
             raise self._missing("sample")
@@ -121,7 +111,7 @@ class NumpyroMeasure(Measure):
 
     @in_numpyro_rules
     def cdf(self, x: Array) -> Array:
-        """Distribution function of each coordinate."""
+        """Distribution function of each coordinate, (n, d) -> (n, d); 0 and 1 beyond the sides."""
         if "cdf" not in self.provides:
             raise self._missing("cdf")
         x = as_points("x", x, self.dim)
@@ -132,11 +122,19 @@ class NumpyroMeasure(Measure):
 
     @in_numpyro_rules
     def icdf(self, p: Array) -> Array:
-        """Inverse of `cdf`: numpyro's, or by root finding where it has none."""
+        """Inverse of `cdf`, (n, d) -> (n, d): numpyro's, or by root finding where it has none."""
         if "icdf" not in self.provides:
             raise self._missing("icdf")
         p = as_probabilities(p, self.dim)
         return self._run(_icdfs, p) if self._has_icdf else invert_cdf(self.cdf, self.support, p)
+
+    def factors(self) -> Factors | None:
+        """Products, normals with one covariance, and mixtures of these; None for all else."""
+        return Factors.of(terms_of(self.dist, self.dim))
+
+    def jax_log_density(self) -> Callable[[Any], Any]:
+        """numpyro's `log_prob` of one point."""
+        return partial(_log_prob, self.dist)
 
     def _run(self, function: Callable[..., Any], *args: Any) -> Array:
         call = COMPILED[function] if self._portable else function
@@ -146,22 +144,13 @@ class NumpyroMeasure(Measure):
     def _capabilities(self) -> tuple[frozenset[str], bool, bool]:
         """What this measure provides, and whether numpyro itself has the sampler and the icdf."""
         dist, point = self.dist, np.full((1, self.dim), 0.5)
-        sample = _implemented(lambda key: _samples(dist, key, 1), jax.random.key(0))
+        sample = implemented(lambda key: _samples(dist, key, 1), jax.random.key(0))
         scalar = unwrap(dist).event_shape == ()
-        cdf = scalar and _implemented(partial(_cdfs, dist), point) and not _cancels(unwrap(dist))
+        cdf = scalar and implemented(partial(_cdfs, dist), point) and not cdf_cancels(unwrap(dist))
         known = {"log_density"} | ({"cdf", "icdf", "sample"} if cdf else set())
         if sample:
             known.add("sample")
-        return frozenset(known), sample, cdf and _implemented(partial(_icdfs, dist), point)
-
-
-def _implemented(function: Callable[[Any], Any], argument: Any) -> bool:
-    """Whether numpyro implements it; some inverses need a package that may be absent."""
-    try:
-        jax.eval_shape(function, argument)
-    except (ImportError, NotImplementedError):
-        return False
-    return True
+        return frozenset(known), sample, cdf and implemented(partial(_icdfs, dist), point)
 
 
 def _is_pytree(dist: nd.Distribution, x: Array) -> bool:
@@ -198,14 +187,3 @@ def _check(dist: Any) -> None:
         )
     if 0 in dist.event_shape:
         raise InputError(f"measure {kind} has no coordinates; give at least one.")
-
-
-def _cancels(dist: Any) -> bool:
-    """Whether a truncated distribution's cdf has lost its digits, far in the right tail."""
-    if not isinstance(dist, nd.LeftTruncatedDistribution | nd.TwoSidedTruncatedDistribution):
-        return False
-    two_sided = isinstance(dist, nd.TwoSidedTruncatedDistribution)
-    base: Any = dist.base_dist
-    top = np.asarray(base.cdf(dist.high)) if two_sided else np.ones(())
-    mass = top - np.asarray(base.cdf(dist.low))
-    return bool(np.any(mass < SMALLEST_MASS * top))

@@ -4,12 +4,15 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 
 from steinquad._types import Array, as_points
 from steinquad.errors import InputError
+from steinquad.measures.affine import Affine
 from steinquad.measures.base import Measure
 from steinquad.measures.checks import as_draw_request, as_names, as_probabilities
 from steinquad.measures.convert import as_measure
+from steinquad.measures.factors import Factors, combined
 from steinquad.support import Support
 
 __all__ = ["Product"]
@@ -47,11 +50,11 @@ class Product(Measure):
         self._cuts = np.cumsum([part.dim for part in parts])[:-1]
 
     def score(self, x: Array) -> Array:
-        """The blocks' scores side by side."""
+        """The blocks' scores side by side, (n, d) -> (n, d)."""
         return self._columns(lambda part: part.score, as_points("x", x, self.dim))
 
     def log_density(self, x: Array) -> Array:
-        """The sum of the blocks' log densities."""
+        """The sum of the blocks' log densities at each point, (n, d) -> (n,)."""
         self._require("log_density")
         columns = np.split(as_points("x", x, self.dim), self._cuts, axis=1)
         parts = zip(self.blocks.values(), columns, strict=True)
@@ -75,6 +78,20 @@ class Product(Measure):
         """The blocks' inverses side by side."""
         self._require("icdf")
         return self._columns(lambda part: part.icdf, as_probabilities(p, self.dim))
+
+    def factors(self) -> Factors | None:
+        """All choices of a component from each block, in the blocks' coordinates side by side."""
+        parts = [part for block in self.blocks.values() if (part := block.factors()) is not None]
+        terms = combined([part.terms for part in parts])
+        if terms is None or len(parts) < len(self.blocks):
+            return None
+        affine = Affine(
+            np.concatenate([part.affine.shift for part in parts]),
+            np.asarray(scipy.linalg.block_diag(*(part.affine.matrix for part in parts))),
+            np.asarray(scipy.linalg.block_diag(*(part.affine.inverse for part in parts))),
+        )
+        weights, components = zip(*terms, strict=True)
+        return Factors(affine, np.array(weights), components)
 
     def _columns(
         self, method: Callable[[Measure], Callable[[Array], Array]], values: Array

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg
@@ -11,13 +11,15 @@ import scipy.stats
 from steinquad._types import Array, as_points
 from steinquad.errors import InputError
 from steinquad.measures._scipy_scores import STANDARD_SCORES, numerical_score
-from steinquad.measures.base import Measure
+from steinquad.measures.base import EVERYTHING, Measure
 from steinquad.measures.checks import as_draw_request, as_names, as_probabilities
+from steinquad.measures.factors import Factors, Gaussian, Terms, flattened
+from steinquad.measures.marginal import Marginal
 from steinquad.support import Support
 
 __all__ = ["ScipyMeasure", "ScipyMultivariateNormal", "from_scipy"]
 
-EVERYTHING = frozenset({"log_density", "sample", "cdf", "icdf"})
+NEW_NORMALS = (scipy.stats.Normal, type(scipy.stats.Normal()))  # without parameters: another class
 
 
 class ScipyMeasure(Measure):
@@ -46,20 +48,24 @@ class ScipyMeasure(Measure):
             self._score = partial(numerical_score, dist.logpdf, low=low, high=high, width=width)
 
     def score(self, x: Array) -> Array:
-        """Derivative of the log density."""
+        """Derivative of the log density at each point, (n, 1) -> (n, 1).
+
+        By a closed form where there is one; a numerical derivative that does not converge is an
+        `InputError`.
+        """
         z = as_points("x", x, 1)[:, 0]
         with np.errstate(all="ignore"):  # outside the support it need not be a number
             return np.asarray(self._score(z), dtype=np.float64)[:, None]
 
     def log_density(self, x: Array) -> Array:
-        """Log density, minus infinity outside the support."""
+        """Normalized log density at each point, (n, 1) -> (n,), -inf outside the support."""
         x = as_points("x", x, 1)
         with np.errstate(all="ignore"):
             value = np.asarray(self.dist.logpdf(x[:, 0]), dtype=np.float64)
         return np.where(self.support.contains(x), value, -np.inf)
 
     def sample(self, n: int, *, seed: int) -> Array:
-        """Independent draws from SciPy's own sampler."""
+        """Draws (n, d) from SciPy's own sampler; the same seed gives the same draws."""
         n, seed = as_draw_request(n, seed)
         rng = np.random.default_rng(seed)
         if hasattr(self.dist, "rvs"):
@@ -69,16 +75,41 @@ class ScipyMeasure(Measure):
         return np.asarray(draws, dtype=np.float64).reshape(n, 1)
 
     def cdf(self, x: Array) -> Array:
-        """Distribution function."""
+        """SciPy's distribution function at each point, (n, 1) -> (n, 1)."""
         return np.asarray(self.dist.cdf(as_points("x", x, 1)), dtype=np.float64)
 
     def icdf(self, p: Array) -> Array:
-        """Inverse of `cdf`."""
+        """SciPy's inverse of `cdf`, (n, 1) -> (n, 1); probabilities outside [0, 1] are refused."""
         return np.asarray(self._icdf(as_probabilities(p, 1)), dtype=np.float64)
+
+    def factors(self) -> Factors | None:
+        """One marginal of a kind of its own for normals and uniforms; mixtures have several."""
+        return Factors.of(self._terms())
+
+    def _terms(self) -> Terms | None:
+        if isinstance(self.dist, scipy.stats.Mixture):
+            inner = [ScipyMeasure(part)._terms() for part in self.dist.components]
+            return flattened(zip(map(float, self.dist.weights), inner, strict=True))
+        low, high = self.support.low[0], self.support.high[0]
+        kind, family = type(self.dist), _family(self.dist)
+        if family is not None and family.name in ("norm", "truncnorm", "halfnorm"):
+            marginal = Marginal.normal(family.loc, family.scale, low, high)
+        elif kind in NEW_NORMALS:
+            marginal = Marginal.normal(self.dist.mu, self.dist.sigma)
+        elif kind is scipy.stats.Uniform or (family is not None and family.name == "uniform"):
+            marginal = Marginal.uniform(low, high)
+        else:
+            marginal = self._marginal(_name(self.dist))
+        return [(1.0, (marginal,))]
 
 
 class ScipyMultivariateNormal(Measure):
-    """A frozen `scipy.stats.multivariate_normal`; its covariance must not be singular."""
+    """A frozen `scipy.stats.multivariate_normal`; its covariance must not be singular.
+
+    Args:
+        dist: for example `scipy.stats.multivariate_normal([0.0, 1.0], [[2.0, 1.0], [1.0, 2.0]])`.
+        names: coordinate names, `x0, x1, ...` by default.
+    """
 
     provides = frozenset({"log_density", "sample"})
 
@@ -96,24 +127,35 @@ class ScipyMultivariateNormal(Measure):
             ) from None
 
     def score(self, x: Array) -> Array:
-        """`-C^-1 (x - mean)`."""
+        """`-C^-1 (x - mean)` at each point, (n, d) -> (n, d), with C factorized once."""
         x = as_points("x", x, self.dim)
         return -scipy.linalg.cho_solve(self._factor, (x - self.mean).T).T
 
     def log_density(self, x: Array) -> Array:
-        """Log density."""
+        """Normalized log density at each point, (n, d) -> (n,)."""
         x = as_points("x", x, self.dim)
         return np.asarray(self.dist.logpdf(x), dtype=np.float64).reshape(len(x))
 
     def sample(self, n: int, *, seed: int) -> Array:
-        """Independent draws from SciPy's own sampler."""
+        """Draws (n, d) from SciPy's own sampler; the same seed gives the same draws."""
         n, seed = as_draw_request(n, seed)
         draws = self.dist.rvs(size=n, random_state=np.random.default_rng(seed))
         return np.asarray(draws, dtype=np.float64).reshape(n, self.dim)
 
+    def factors(self) -> Factors | None:
+        """Independent standard normals in whitened coordinates."""
+        covariance = np.atleast_2d(np.asarray(self.dist.cov, np.float64))
+        return Factors.of([(1.0, Gaussian(self.mean, covariance))])
+
 
 def from_scipy(dist: Any, names: Sequence[str] | None = None) -> Measure:
-    """The measure of a `scipy.stats` distribution, univariate or multivariate normal."""
+    """The measure of a `scipy.stats` distribution.
+
+    Args:
+        dist: a univariate continuous distribution, frozen or of the newer kind, or a frozen
+            multivariate normal; all else is refused with the reason.
+        names: coordinate names, `x0, x1, ...` by default.
+    """
     if isinstance(dist, type(scipy.stats.multivariate_normal([0.0]))):
         return ScipyMultivariateNormal(dist, names)
     return ScipyMeasure(dist, names)
@@ -124,19 +166,39 @@ def _closed_form(dist: Any) -> Any:
 
     The one place of the change of variable: x = loc + scale z divides the score by the scale.
     """
+    family = _family(dist)
+    if family is None or family.name not in STANDARD_SCORES:
+        return None
+    _, shapes, loc, scale = family
+    standard = STANDARD_SCORES[family.name]
+    return lambda x: standard((x - loc) / scale, *shapes) / scale
+
+
+class _Family(NamedTuple):
+    name: str
+    shapes: tuple[Any, ...]
+    loc: float
+    scale: float
+
+
+def _family(dist: Any) -> _Family | None:
+    """Name and parameters of a frozen distribution of one of SciPy's own families, else None."""
     generic: Any = getattr(dist, "dist", None)
     name = getattr(generic, "name", "")
     # The name alone would also match a user's own family of the same name.
-    if name not in STANDARD_SCORES or type(generic) is not type(getattr(scipy.stats, name)):
+    if generic is None or type(generic) is not type(getattr(scipy.stats, name, None)):
         return None
-    shapes, loc, scale = generic._parse_args(*dist.args, **dist.kwds)
-    standard = STANDARD_SCORES[name]
-    return lambda x: standard((x - loc) / scale, *shapes) / scale
+    return _Family(name, *generic._parse_args(*dist.args, **dist.kwds))
+
+
+def _name(dist: Any) -> str:
+    """For messages: the family of a frozen distribution, the class of one of the newer kind."""
+    return getattr(getattr(dist, "dist", None), "name", None) or type(dist).__name__
 
 
 def _check(dist: Any) -> None:
     """Refuse what is not one scalar continuous distribution, with the reason."""
-    kind = getattr(getattr(dist, "dist", None), "name", None) or type(dist).__name__
+    kind = _name(dist)
     if isinstance(dist, scipy.stats.rv_continuous | scipy.stats.rv_discrete):
         name = getattr(dist, "name", None) or kind
         raise InputError(

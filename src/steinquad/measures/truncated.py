@@ -4,13 +4,15 @@ import math
 from typing import Any
 
 import numpy as np
+import scipy.special
 
 from steinquad._types import Array, as_points
 from steinquad.errors import InputError
 from steinquad.measures._invert import invert_cdf
-from steinquad.measures.base import Measure
+from steinquad.measures.base import EVERYTHING, Measure
 from steinquad.measures.checks import as_draw_request, as_probabilities
 from steinquad.measures.convert import as_measure
+from steinquad.measures.factors import Factors
 from steinquad.support import Support
 
 __all__ = ["Truncated"]
@@ -36,7 +38,7 @@ class Truncated(Measure):
     array([[0.5]])
     """
 
-    provides = frozenset({"log_density", "sample", "cdf", "icdf"})
+    provides = EVERYTHING
 
     def __init__(self, base: Any, low: float | None = None, high: float | None = None) -> None:
         self.base = as_measure(base)
@@ -67,18 +69,18 @@ class Truncated(Measure):
         return self.base.score(x)
 
     def log_density(self, x: Array) -> Array:
-        """Log density, normalized on the interval."""
+        """Log density at each point, (n, 1) -> (n,), normalized on the interval, else -inf."""
         x = as_points("x", x, 1)
         value = self.base.log_density(x) - math.log(self._mass)
         return np.where(self.support.contains(x), value, -np.inf)
 
     def sample(self, n: int, *, seed: int) -> Array:
-        """Independent draws by inversion."""
+        """Independent draws (n, 1) by inversion; the same seed gives the same draws."""
         n, seed = as_draw_request(n, seed)
         return self.icdf(np.random.default_rng(seed).random((n, 1)))
 
     def cdf(self, x: Array) -> Array:
-        """Distribution function on the interval."""
+        """Distribution function on the interval, (n, 1) -> (n, 1): 0 and 1 beyond its sides."""
         inner = np.clip(as_points("x", x, 1), self.support.low, self.support.high)
         return np.clip((self.base.cdf(inner) - self._below) / self._mass, 0.0, 1.0)
 
@@ -90,6 +92,19 @@ class Truncated(Measure):
         low, high = self.support.low, self.support.high
         inner = np.clip(self.base.icdf(np.clip(self._below + p * self._mass, 0.0, 1.0)), low, high)
         return np.where(p <= 0, low, np.where(p >= 1, high, inner))  # the sides without rounding
+
+    def factors(self) -> Factors | None:
+        """Every component of the base cut by itself, its weight times the mass that it keeps."""
+        base = self.base.factors()
+        if base is None or not base.plain:
+            return None
+        low, high = float(self.support.low[0]), float(self.support.high[0])
+        cut = [marginals[0].truncate(low, high) for marginals in base.components]
+        with np.errstate(divide="ignore"):
+            logs = np.log(base.weights) + np.array([log_mass for _, log_mass in cut])
+        weights = scipy.special.softmax(logs)
+        kept = np.flatnonzero(weights > 0)
+        return Factors(base.affine, weights[kept], tuple((cut[k][0],) for k in kept))
 
     def _base_cdf(self, side: float) -> float:
         if math.isinf(side):

@@ -1,82 +1,176 @@
-"""The protocol that every method follows, and what they all do first."""
+"""The class that every method extends, and the one way from data to an estimate."""
 
-from typing import Protocol, runtime_checkable
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Self
 
 import numpy as np
 
-from steinquad._types import Array, Progress
+from steinquad.checking.error_bar import check_of, disagreement, widened
+from steinquad.checking.folds import folds_of, others
+from steinquad.checking.held_out import HeldOut
+from steinquad.checking.plausibility import beside_average, well_informed
 from steinquad.dataset import Dataset
-from steinquad.estimate import Estimate, Status
+from steinquad.designs import IID, Design
+from steinquad.errors import InputError
+from steinquad.estimate import Estimate
+from steinquad.fit import Context, Fit
 from steinquad.measures.base import Measure
 
-__all__ = ["Method", "constant_estimate", "constant_outputs", "obstacle"]
+__all__ = ["Method", "check_choices"]
+
+NOTHING_GIVEN = Context()
 
 
-@runtime_checkable
-class Method(Protocol):
-    """A way to estimate an expectation; a new one is a class with these two members.
+class Method(ABC):
+    """A way to estimate an expectation; a new one is a subclass with a name and `fit`.
 
-    It may have more, each of which something else looks for: `obstacle(data, measure)`, the reason
-    why it cannot be used on such data or None; `design`, where it wants its points; `dear`, True
-    if `Choose` should try cheaper methods first; `light`, a cheaper version of itself for
-    ranking; `checks_itself`, True if its answer is cross-fitted already; `warm_folds`, True if the
-    fits of a cross-fit may start from that of all data, of which they must remember nothing.
+    Cross-fitting, intervals, tolerances and a place in `Choose` follow by themselves, because
+    `estimate` is the same for all. The other members have defaults that suit most methods. See
+    `examples/08_own_method.py`.
     """
 
+    name: str  # for tables; of two methods in one `Choose` each needs its own
+
     @property
-    def name(self) -> str:
-        """Short name for tables."""
-        ...
+    def expensive(self) -> bool:
+        """Whether `Choose` should try cheaper methods first, and may then do without it."""
+        return False
+
+    @property
+    def averages(self) -> bool:
+        """Whether it fits no model that could be checked on points it has not seen."""
+        return False
+
+    @property
+    def design(self) -> Design:
+        """Where it would have f evaluated; `integrate` asks where no design is given."""
+        return IID()
+
+    @property
+    def light(self) -> "Method":
+        """A cheaper version of itself, for ranking and for the fits of a cross-fit."""
+        return self
+
+    @property
+    def warm_folds(self) -> bool:
+        """Whether fits of a cross-fit may start from that of all data.
+
+        They must then remember nothing of the points but a few numbers.
+        """
+        return False
+
+    @property
+    def holds_out(self) -> bool:
+        """Whether its fits hold points out by themselves, so that no further check is made."""
+        return False
+
+    def with_folds(self, folds: int) -> Self:
+        """The same method, holding out so many folds where it holds out by itself."""
+        del folds
+        return self
+
+    def obstacle(self, data: Dataset, measure: Measure | None) -> str | None:
+        """Why it cannot be used on such data, in a sentence, or None."""
+        del data, measure
+        return None
+
+    @abstractmethod
+    def fit(self, data: Dataset, measure: Measure | None, context: Context) -> Fit:
+        """A model of every output of `data` with its integral.
+
+        Args:
+            data: checked, with scores and support filled in from the measure where it has them;
+                at least one output varies, and there is no obstacle.
+            measure: what the points were drawn from, when known.
+            context: seed, progress and a start.
+        """
+
+    def checked_fit(self, data: Dataset, measure: Measure | None, context: Context) -> Fit:
+        """`fit`, or the exact answer for an f that does not vary, or the obstacle as an error."""
+        if data.constant.all():
+            return Fit.of_constant(data)
+        reason = self.obstacle(data, measure)
+        if reason:
+            raise InputError(reason)
+        return self.fit(data, measure, context)
 
     def estimate(
         self,
         data: Dataset,
-        measure: Measure | None,
+        measure: Measure | None = None,
+        context: Context = NOTHING_GIVEN,
         *,
-        seed: int,
-        progress: Progress,
-        start: Estimate | None = None,
+        folds: int = 0,
+        widen: bool = False,
     ) -> Estimate:
-        """The expectation of every output of `data`.
+        """The answer: fit, hold out, set the error bar, ask whether it is plausible.
 
         Args:
-            data: checked, with scores and support filled in from the measure where it has them.
+            data: as for `fit`, but any.
             measure: what the points were drawn from, when known.
-            seed: of everything random in the method.
-            progress: to be called after every training step.
-            start: an earlier estimate by the same method to start from; may be ignored.
+            context: seed, progress and a start.
+            folds: of a cross-fitted check, where the fit does not hold out by itself; 0 for none.
+            widen: let that check widen the std.
         """
-        ...
+        fit = self.checked_fit(data, measure, context)
+        status = well_informed(beside_average(fit.status, fit.mean, data), data)
+        checkable = fit.check is None and not (self.averages or self.holds_out or status.final)
+        if folds and checkable:
+            split = folds_of(data, folds, context.seed)
+            check = check_of(self.hold_out(split, data, measure, fit, context), fit.mean)
+            fit = widened(fit, check) if widen else fit
+            fit, status = replace(fit, check=check), disagreement(status, check)
+        return Estimate.of(replace(fit, status=status), data, measure, method=self.name)
+
+    def winner(self, fit: Fit) -> "Method":
+        """The method that made a fit: itself, or the one that it chose."""
+        del fit
+        return self
+
+    def refit_without(
+        self,
+        rows: np.ndarray,
+        data: Dataset,
+        measure: Measure | None,
+        full: Fit,
+        context: Context,
+    ) -> Fit:
+        """A fit to all but some rows; it starts from the full fit where it may."""
+        start = full.warm_start if self.warm_folds else None
+        rest = data.take(others(data.n, rows))
+        return self.light.checked_fit(rest, measure, context.starting(start))
+
+    def hold_out(
+        self,
+        split: Sequence[np.ndarray],
+        data: Dataset,
+        measure: Measure | None,
+        full: Fit,
+        context: Context,
+    ) -> HeldOut:
+        """Residuals of every fold under a fit to all other rows.
+
+        Args:
+            split: rows of each fold; rows that are in none are in every fit.
+            data: all of the data.
+            measure: what they were drawn from, when known.
+            full: the fit to all of the data, from which the others start if they may.
+            context: seed and progress of the fits.
+        """
+        if not data.sampled:
+            raise InputError(
+                "data has points that are not a sample of the measure; cross-fitting averages "
+                "over the points, so leave folds out."
+            )
+        fits = [self.refit_without(rows, data, measure, full, context) for rows in split]
+        return HeldOut.of(fits, split, data)
 
 
-def obstacle(method: Method, data: Dataset, measure: Measure | None) -> str | None:
-    """Why a method cannot be used on such data, where it says so itself, or None."""
-    own = getattr(method, "obstacle", None)
-    return None if own is None else own(data, measure)
-
-
-def constant_outputs(data: Dataset) -> np.ndarray:
-    """Which outputs do not vary at all."""
-    return np.ptp(data.fx, axis=0) == 0
-
-
-def constant_estimate(data: Dataset, name: str) -> Estimate:
-    """The exact answer for an f that takes one value only."""
-    mean: Array = data.fx[0]
-    k = data.outputs
-
-    def predictor(x: Array, score: Array | None, return_std: bool) -> tuple[Array, Array | None]:
-        del score
-        return np.tile(mean, (len(x), 1)), np.zeros((len(x), k)) if return_std else None
-
-    return Estimate.build(
-        mean,
-        np.zeros((k, k)),
-        scalar=data.scalar,
-        method=name,
-        status=Status("constant", f"f takes the same value at all {data.n} points"),
-        n=data.n,
-        values=data.fx,
-        fitted=data.fx,
-        predictor=predictor,
-    )
+def check_choices(method: Method, **allowed: Sequence[str]) -> None:
+    """Refuse options of a method that are none of the words allowed for them."""
+    for option, words in allowed.items():
+        value = vars(method)[option]
+        if value not in words:
+            raise InputError(f"{option} is {value!r}; choose one of {', '.join(words)}.")

@@ -3,24 +3,25 @@
 import itertools
 import math
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import scipy.integrate
 
-from steinquad._float64 import float64
-from steinquad._types import Array, Progress, as_finite
+from steinquad._types import Array, as_finite
 from steinquad.dataset import Dataset
 from steinquad.errors import InputError
-from steinquad.estimate import Estimate
-from steinquad.fitting.gaussian_process import Fixed, estimate_by_process
+from steinquad.fit import Context, Fit
+from steinquad.fitting.gaussian_process import Fixed, Problem, fit_gaussian_process
 from steinquad.kernels import Kernel, Matern, embed
 from steinquad.measures.base import Measure
-from steinquad.measures.factors import Factors, Marginal, factors
-from steinquad.methods.base import constant_estimate, constant_outputs
-from steinquad.posterior.gaussian_process import Criterion, memory_obstacle
+from steinquad.measures.factors import Factors
+from steinquad.measures.marginal import Marginal
+from steinquad.methods.base import Method, check_choices
+from steinquad.points import Points
+from steinquad.posterior.hyperparameter_search import Criterion, memory_obstacle
 
 __all__ = ["BayesianQuadrature"]
 
@@ -29,13 +30,13 @@ MOMENT_ERROR = 1e-9  # of a moment found by quadrature, beyond which it is refus
 
 
 @dataclass(frozen=True, kw_only=True)
-class BayesianQuadrature:
+class BayesianQuadrature(Method):
     """The posterior of the integral of a Gaussian process, given the values of f.
 
-    The measure has to be a product, or a mixture of products, of known laws of one coordinate, in
-    the user's coordinates or whitened ones; points may come from anywhere. It takes n^3
-    operations. Importance weights are ignored, because conditioning on values needs none; points
-    of weight zero are left out.
+    The measure has to be a product, or a mixture of products, of known distributions of one
+    coordinate, in the user's coordinates or whitened ones; points may come from anywhere. It takes
+    n^3 operations. Importance weights are ignored, because conditioning on values needs none;
+    points of weight zero are left out.
 
     Attributes:
         kernel: of the process; Matern 5/2 by default, which errs less than RBF where points are
@@ -62,8 +63,6 @@ class BayesianQuadrature:
     criterion: Criterion = "leave_one_out"
     memory_limit: float = 6.0
     name: str = "BQ"
-    dear: ClassVar[bool] = True  # to fit; Choose tries cheaper methods first
-    warm_folds: ClassVar[bool] = True  # a few hyperparameters are all that a start tells
 
     def __post_init__(self) -> None:
         if not isinstance(self.kernel, Kernel):
@@ -91,12 +90,19 @@ class BayesianQuadrature:
             number = isinstance(value, int | float) and not isinstance(value, bool)
             if not number or not 0 <= value < math.inf or (value == 0 and option == "amplitude"):
                 raise InputError(f"{option} is {value!r}; give 'fit' or a number {least} 0.")
-        if self.criterion not in ("leave_one_out", "likelihood"):
-            raise InputError(
-                f"criterion is {self.criterion!r}; choose one of leave_one_out, likelihood."
-            )
+        check_choices(self, criterion=("leave_one_out", "likelihood"))
         if not self.memory_limit > 0:
             raise InputError(f"memory_limit is {self.memory_limit!r}; give a number of GiB > 0.")
+
+    @property
+    def expensive(self) -> bool:
+        """It takes n^3 operations, many times."""
+        return True
+
+    @property
+    def warm_folds(self) -> bool:
+        """A few hyperparameters are all that a start tells."""
+        return True
 
     def obstacle(self, data: Dataset, measure: Measure | None) -> str | None:
         """Why it cannot be used on such data, or None."""
@@ -105,11 +111,11 @@ class BayesianQuadrature:
                 f"measure is missing and {self.name} integrates its kernel against the measure; "
                 f"pass measure=, or use {ALTERNATIVES}."
             )
-        if factors(measure) is None:
+        if measure.factors() is None:
             return (
                 f"measure {type(measure).__name__} is not known as a product, or mixture of "
-                f"products, of laws of one coordinate, which {self.name} needs to integrate its "
-                f"kernel; use {ALTERNATIVES}."
+                f"products, of distributions of one coordinate, which {self.name} needs to "
+                f"integrate its kernel; use {ALTERNATIVES}."
             )
         if not isinstance(self.lengthscales, str) and len(self.lengthscales) not in (1, data.dim):
             return (
@@ -126,30 +132,17 @@ class BayesianQuadrature:
             return f"x does not vary in coordinate {name}; leave that coordinate out."
         return memory_obstacle(int(kept.sum()), self.memory_limit)
 
-    @float64
-    def estimate(
-        self,
-        data: Dataset,
-        measure: Measure | None,
-        *,
-        seed: int,
-        progress: Progress,
-        start: Estimate | None = None,
-    ) -> Estimate:
-        """Find the hyperparameters, condition, integrate; see `Method.estimate`."""
-        if constant_outputs(data).all():
-            return constant_estimate(data, self.name)
-        obstacle = self.obstacle(data, measure)
-        if obstacle or measure is None:
-            raise InputError(obstacle or "measure is missing.")
-        laws = factors(measure)
-        assert laws is not None
-        z = laws.affine.points(data.x[data.effective_weights > 0])
+    def fit(self, data: Dataset, measure: Measure | None, context: Context) -> Fit:
+        """Find the hyperparameters, condition, integrate; see `Method.fit`."""
+        assert measure is not None
+        factors = measure.factors()
+        assert factors is not None
+        z = factors.affine.points(data.x[data.effective_weights > 0])
         separate = self.lengthscales != "isotropic"
         frame = ProductFrame(
             KernelGram(self.kernel),
             data.dim if separate else 1,
-            laws,
+            factors,
             z.mean(axis=0),
             z.std(axis=0),
             _exponents(data.dim, self._degree),
@@ -159,16 +152,8 @@ class BayesianQuadrature:
             None if self.noise == "fit" else float(self.noise),
             None if self.amplitude == "fit" else float(self.amplitude),
         )
-        return estimate_by_process(
-            data,
-            lambda used: (frame, None),
-            name=self.name,
-            criterion=self.criterion,
-            fixed=fixed,
-            seed=seed,
-            progress=progress,
-            start=start,
-        )
+        problem = Problem(Points.of(data, measure), frame, self.criterion, fixed)
+        return fit_gaussian_process(problem, data, context)
 
     @property
     def _degree(self) -> int:
@@ -198,19 +183,15 @@ class ProductFrame:
 
     gram: KernelGram
     dim: int
-    laws: Factors
+    factors: Factors
     center: Array
     unit: Array
     exponents: np.ndarray  # (q, d), of the monomials of the mean
 
-    def at(self, x: Array, score: Array | None) -> tuple[Array, Array]:
+    def at(self, points: Points) -> tuple[Array, Array]:
         """Coordinates and monomials."""
-        del score
-        dim = len(self.unit)
-        if x.shape[1] != dim:
-            raise InputError(f"x has shape {x.shape}; pass points of shape (n, {dim}).")
-        t = (self.laws.affine.points(x) - self.center) / self.unit
-        basis = np.empty((len(x), len(self.exponents)))
+        t = (self.factors.affine.points(points.x) - self.center) / self.unit
+        basis = np.empty((len(t), len(self.exponents)))
         for column, exponents in zip(basis.T, self.exponents, strict=True):
             column[:] = np.prod(t**exponents, axis=1)
         return t, basis
@@ -218,7 +199,7 @@ class ProductFrame:
     def integrals(self, x: Array, log_lengthscales: Array) -> tuple[Array, float, Array]:
         """Kernel means, their integral, and the integrals of the monomials."""
         lengthscales = self.lengthscales(log_lengthscales)
-        z, v0 = embed(self.gram.kernel, lengthscales, self.laws, self.laws.affine.points(x))
+        z, v0 = embed(self.gram.kernel, lengthscales, self.factors, self.factors.affine.points(x))
         return np.asarray(z), float(v0), self.moments()
 
     def lengthscales(self, log_lengthscales: Array) -> Array:
@@ -232,12 +213,12 @@ class ProductFrame:
         degree = int(self.exponents.max())
         total = np.zeros(len(self.exponents))
         known: dict[tuple[int, Marginal], Array] = {}
-        for weight, laws in zip(self.laws.weights, self.laws.components, strict=True):
+        for weight, marginals in zip(self.factors.weights, self.factors.components, strict=True):
             product = np.full(len(self.exponents), weight)
-            for i, law in enumerate(laws):
-                if (i, law) not in known:
-                    known[i, law] = _moments(law, self.center[i], self.unit[i], degree)
-                product *= known[i, law][self.exponents[:, i]]
+            for i, marginal in enumerate(marginals):
+                if (i, marginal) not in known:
+                    known[i, marginal] = _moments(marginal, self.center[i], self.unit[i], degree)
+                product *= known[i, marginal][self.exponents[:, i]]
             total += product
         return total
 
@@ -252,37 +233,38 @@ def _exponents(dim: int, degree: int) -> np.ndarray:
     return np.array(found, dtype=int).reshape(len(found), dim)
 
 
-def _moments(law: Marginal, center: float, unit: float, degree: int) -> Array:
+def _moments(marginal: Marginal, center: float, unit: float, degree: int) -> Array:
     """`E[((z - center) / unit)^k]` for k up to `degree`."""
     powers = np.arange(degree + 1)
-    if law.kind == "normal" and not law.truncated:
+    if marginal.kind == "normal" and not marginal.truncated:
         nodes, weights = np.polynomial.hermite_e.hermegauss(degree // 2 + 1)
-        t = (law.loc + law.scale * nodes - center) / unit
+        t = (marginal.loc + marginal.scale * nodes - center) / unit
         return weights @ t[:, None] ** powers / weights.sum()
-    if law.kind == "uniform":
+    if marginal.kind == "uniform":
         nodes, weights = np.polynomial.legendre.leggauss(degree // 2 + 1)
-        t = ((law.low + law.high) / 2 + (law.high - law.low) / 2 * nodes - center) / unit
+        middle, half = (marginal.low + marginal.high) / 2, (marginal.high - marginal.low) / 2
+        t = (middle + half * nodes - center) / unit
         return weights @ t[:, None] ** powers / weights.sum()
     # In units and with both sides by themselves, so that quadrature finds where the mass is.
-    middle = (float(law.icdf(np.array([0.5]))[0]) - center) / unit
-    sides = [(law.low - center) / unit, middle, (law.high - center) / unit]
-    found = np.ones(degree + 1)
+    middle = (float(marginal.icdf(np.array([0.5]))[0]) - center) / unit
+    sides = [(marginal.low - center) / unit, middle, (marginal.high - center) / unit]
+    moments = np.ones(degree + 1)
     for k in powers[1:]:
 
         def weighted(t: float, k: int = k) -> float:
-            return unit * float(law.pdf(np.array([center + unit * t]))[0]) * t**k
+            return unit * float(marginal.pdf(np.array([center + unit * t]))[0]) * t**k
 
         # With its full output it reports trouble by a fourth entry and not by a warning.
         parts = [
             scipy.integrate.quad(weighted, a, b, epsabs=1e-13, limit=200, full_output=1)
             for a, b in itertools.pairwise(sides)
         ]
-        found[k] = sum(part[0] for part in parts)
+        moments[k] = sum(part[0] for part in parts)
         error = sum(part[1] for part in parts)
         trouble = any(len(part) > 3 and "roundoff" not in part[3] for part in parts)
-        if trouble or not error < MOMENT_ERROR * max(1.0, abs(found[k])):
+        if trouble or not error < MOMENT_ERROR * max(1.0, abs(moments[k])):
             raise InputError(
-                f"mean is {degree}, but moment {k} of a coordinate with law {law} was not found "
-                "by quadrature; use mean='constant'."
+                f"mean is {degree}, but moment {k} of a coordinate with distribution {marginal} "
+                "was not found by quadrature; use mean='constant'."
             )
-    return found
+    return moments

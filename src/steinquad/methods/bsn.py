@@ -1,36 +1,33 @@
 """Bayesian Stein networks (Ott et al., UAI 2023): integration by regression."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 
-from steinquad._types import Progress
-from steinquad.checking.cross_fit import checked, cross_fit, held_out, parts, widened
+from steinquad._types import Array
+from steinquad.checking.error_bar import check_of, disagreement, distance, widened
+from steinquad.checking.folds import folds_of, others
+from steinquad.checking.held_out import HeldOut
 from steinquad.dataset import Dataset
 from steinquad.errors import InputError
-from steinquad.estimate import Check, Estimate, Status
-from steinquad.fitting.ensemble import (
-    MOST_RACED,
-    Member,
-    Path,
-    Shape,
-    Split,
-    Trainer,
-    default_folds,
-    splits,
-)
-from steinquad.fitting.ensemble_answer import EnsembleAnswer, combine
-from steinquad.fitting.outputs import Outputs
-from steinquad.fitting.pieces import Pieces, between_points
-from steinquad.fitting.standard_frame import Predictor, StandardFrame, score_obstacle
+from steinquad.fit import Context, Fit, Status
+from steinquad.fitting.ensemble import Ensemble, Split, Trainer, splits, train_ensemble
+from steinquad.fitting.member import Member
+from steinquad.fitting.pieces import Partition, between_points, fit_by_pieces
+from steinquad.fitting.race import choose_shape, deepened, is_rough
+from steinquad.fitting.shapes import Limits, Shape
+from steinquad.fitting.standard_frame import NetworkModel, StandardFrame, score_obstacle
+from steinquad.fitting.trajectory import Trajectory
 from steinquad.measures.base import Measure
-from steinquad.methods.base import constant_estimate, constant_outputs
+from steinquad.methods.base import Method, check_choices
 from steinquad.networks.activations import SMOOTH, ActivationName
+from steinquad.points import Points
 from steinquad.stein.multipliers import Boundary, Constant, Multiplier, PaperBoundary
 from steinquad.training.lbfgs import LBFGS
 from steinquad.training.objective import flatten, predict
-from steinquad.training.optimizers import Optimizer
+from steinquad.training.optimizer import Optimizer
 
 __all__ = ["BSN"]
 
@@ -42,14 +39,14 @@ LARGEST_GAP = 0.05  # relative width of the bounds on the variance that is repor
 
 
 @dataclass(frozen=True, kw_only=True)
-class BSN:
+class BSN(Method):
     """A neural network whose integral is one of its weights, with a Laplace posterior.
 
-    The data are split into folds. One network is trained for each fold on the others, judged on
+    The data are split into folds. One network is trained for each fold on the others, validated on
     it, and stopped when that error no longer falls. The answer is the integral of one more network
-    on all of the data, or where that is dear or biased the average of the folds', corrected by
-    what those miss on their folds. Its variance is the squared standard error of that correction
-    plus half the variance between the networks' integrals (see `fold_answer`).
+    on all of the data, or where that is expensive or biased the average of the folds', corrected
+    by what those miss on their folds. Its variance is the squared standard error of that
+    correction plus half the variance between the networks' integrals (see `ensemble_answer`).
 
     Attributes:
         width: units in each layer; "auto" takes 16, or 32 in more than seven dimensions where the
@@ -76,6 +73,8 @@ class BSN:
         pieces: "auto" gives every box between the jumps of an integrand that stays rough networks
             of its own, where the measure has distribution functions and held-out points agree
             (and nothing else is given); "one" never does.
+        limits: sizes at which other networks or fewer data are taken.
+        name: for tables.
     """
 
     width: int | Literal["auto"] = "auto"
@@ -90,30 +89,28 @@ class BSN:
     members: int | Literal["all"] = "all"
     optimizer: Optimizer | Literal["auto"] = "auto"
     pieces: Literal["auto", "one"] = "auto"
+    limits: Limits = field(default_factory=Limits)
     name: str = "BSN"
-    dear: ClassVar[bool] = True  # to fit; Choose skips it where a cheap method does well enough
 
     def __post_init__(self) -> None:
-        words = {"width": "auto", "depth": "auto", "folds": "auto", "members": "all"}
-        for option in ("width", "depth", "folds", "members"):
-            value = getattr(self, option)
-            if option in words and value == words[option]:
-                continue
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                word = f" or {words[option]!r}" if option in words else ""
-                raise InputError(f"{option} is {value!r}; give an integer >= 1{word}.")
-        choices = {
-            "activation": ("auto", *SMOOTH),
-            "boundary": ("coordinate", "paper"),
-            "standardize": ("diagonal", "whiten", "none"),
-            "directions": ("auto", "random", "coordinates", "separate"),
-            "pieces": ("auto", "one"),
-        }
-        for option, allowed in choices.items():
-            if getattr(self, option) not in allowed:
-                raise InputError(
-                    f"{option} is {getattr(self, option)!r}; choose one of {', '.join(allowed)}."
-                )
+        for option, word in {
+            "width": "auto",
+            "depth": "auto",
+            "folds": "auto",
+            "members": "all",
+        }.items():
+            value = vars(self)[option]
+            whole = isinstance(value, int) and not isinstance(value, bool)
+            if value != word and not (whole and value >= 1):
+                raise InputError(f"{option} is {value!r}; give an integer >= 1 or {word!r}.")
+        check_choices(
+            self,
+            activation=("auto", *SMOOTH),
+            boundary=("coordinate", "paper"),
+            standardize=("diagonal", "whiten", "none"),
+            directions=("auto", "random", "coordinates", "separate"),
+            pieces=("auto", "one"),
+        )
         if self.directions == "separate" and self.depth not in ("auto", 2):
             raise InputError(
                 f"depth is {self.depth}, but directions='separate' has two layers; leave it out."
@@ -144,18 +141,51 @@ class BSN:
         }
         return cls(**(published | options))
 
-    def estimate(
-        self,
-        data: Dataset,
-        measure: Measure | None,
-        *,
-        seed: int,
-        progress: Progress,
-        start: Estimate | None = None,
-    ) -> Estimate:
-        """Train, find the posterior, check; see `Method.estimate`."""
-        if constant_outputs(data).all():
-            return constant_estimate(data, self.name)
+    @property
+    def expensive(self) -> bool:
+        """To fit; `Choose` skips it where a cheap method does well enough."""
+        return True
+
+    @property
+    def light(self) -> "BSN":
+        """One network only: for ranking."""
+        return replace(self, members=1)
+
+    @property
+    def holds_out(self) -> bool:
+        """Whether the answer is cross-fitted already."""
+        return self.folds == "auto" or self.folds > 1
+
+    def with_folds(self, folds: int) -> "BSN":
+        """The same with so many folds, unless it is to train one network on all data."""
+        return replace(self, folds=folds) if self.holds_out else self
+
+    def obstacle(self, data: Dataset, measure: Measure | None) -> str | None:
+        """Why it cannot be used on such data, or None."""
+        return score_obstacle(data, measure)
+
+    def fit(self, data: Dataset, measure: Measure | None, context: Context) -> Fit:
+        """Choose a kind of network, train one for each fold, combine; see `Method.fit`."""
+        trainer = self._trainer(data, measure, context)
+        partition = self._partition(data, measure)
+        if isinstance(context.start, Shape):
+            shape, training = context.start, None
+        else:
+            shape, training = choose_shape(trainer, self._fixed)
+            if is_rough(trainer) and not self._fixed:
+                by_pieces = None
+                if partition is not None:
+                    by_pieces = self._validated_pieces(data, measure, trainer)
+                if by_pieces is not None:
+                    return by_pieces
+                shape, training = deepened(trainer, shape, training)
+        if trainer.frame.outputs.noise is not None:
+            trainer, training = _weighted_by_noise(trainer, shape, data), None
+        ensemble = train_ensemble(trainer, shape, training, data, most=self.members)
+        return _fit_of(ensemble, trainer, data, measure, partition)
+
+    def _trainer(self, data: Dataset, measure: Measure | None, context: Context) -> Trainer:
+        """The data in standard coordinates and in folds."""
         frame = StandardFrame.fit(
             data,
             measure,
@@ -168,178 +198,138 @@ class BSN:
                 "directions='separate' needs coordinates that are not mixed; "
                 "pass standardize='diagonal', or other directions."
             )
-        trainer = Trainer(frame, self._splits(data, seed), self.flat, seed, progress)
-        known = start._state if start is not None and isinstance(start._state, Shape) else None
-        shape, training = (known, None) if known else trainer.choose(self._fixed)
-        found = None
-        if self.pieces == "auto" and not self._fixed and data.dim <= MOST_RACED:
-            found = Pieces.partition(data, measure)
-        if known is None and not self._fixed and trainer.rough:
-            piecewise = None if found is None else self._by_pieces(data, measure, trainer)
-            if piecewise is not None:
-                return piecewise
-            shape, training = trainer.deepened(shape, training)
-        if frame.outputs.noise is not None:
-            trainer.frame, training = _heeding_noise(trainer, shape, data), None
-        frame = trainer.seen_by(shape)
-        count = len(trainer.splits)
-        if self.members != "all":
-            count = min(count, self.members)
-        biased = shape.crowded(data.n, data.dim, data.outputs)
-        members = [trainer.member(0, shape, training)]
-        while len(members) < count:
-            trainer.answer = combine(members, trainer.frame, data, biased=biased).mean
-            members.append(trainer.member(len(members), shape))
-        full = None
-        if self.members == "all" and count > 1 and not biased:
-            trainer.answer = combine(members, trainer.frame, data).mean
-            full = trainer.full(shape, members)
-        answer = combine(members, trainer.frame, data, full, biased=biased)
-        shown = members if full is None else [full]
-        outputs = frame.outputs
-        mean, covariance = outputs.integrals(answer.mean, answer.covariance)
-        predictor = Predictor(frame, shown, measure)
-        if found is not None:  # no network knows either where between two points f jumps
-            unknown = between_points(found[1], data.x, lambda x: predictor(x, None, False)[0])
-            covariance = covariance + np.diag(unknown)
-        plain = outputs.in_units(answer.plain[None])[0]
-        fitted = np.mean([predict(member.network, frame.at_all()) for member in shown], axis=0)
-        estimate = Estimate.build(
-            mean,
-            covariance,
-            scalar=data.scalar,
-            method=self.name,
-            status=_status(members, shown[0], frame.violation),
-            n=data.n,
-            dof=answer.dof,
-            stats=_stats(shown[0], count + (full is not None), trainer, shape, answer, outputs),
-            history={
-                "loss": np.asarray(trainer.losses),
-                "held_out": np.asarray(trainer.judged),
-                "theta0": outputs.in_units(np.asarray(trainer.theta0)),
-            },
-            values=data.fx,
-            fitted=outputs.in_units(fitted),
-            predictor=predictor,
-            _model_mean=plain,
-            _state=shape,
-        )
-        if answer.held_out is None:
-            return estimate
-        return replace(estimate, check=self._check(answer, members, data, outputs))
+        seed = context.seed
+        folds = self.limits.folds(data.n, data.dim) if self.folds == "auto" else self.folds
+        if folds == 1 or data.n < FEWEST_FOLDED:
+            seen = [Split.everything(data.n)]
+        else:
+            seen = splits(folds_of(data, min(folds, data.n // 3), seed), data.n, seed)
+        trajectory = Trajectory(context.progress, frame.outputs)
+        return Trainer(frame, seen, self.flat, seed, self.limits, trajectory)
 
-    def _by_pieces(
+    def _partition(self, data: Dataset, measure: Measure | None) -> Partition | None:
+        """Boxes between the jumps of f, where they are of interest and there are any."""
+        if self.pieces == "one" or self._fixed or data.dim > self.limits.most_raced:
+            return None
+        return Partition.of(data, measure)
+
+    def _validated_pieces(
         self, data: Dataset, measure: Measure | None, trainer: Trainer
-    ) -> Estimate | None:
-        """The answer box by box; None where that leaves much more of f, or cannot be had."""
-        outputs, split = trainer.frame.outputs, trainer.splits[0]
-        path = Path(trainer)
-        once = Pieces(replace(self, pieces="one", members=1))
-        fitting: dict[str, Any] = {"seed": trainer.seed, "progress": path}
+    ) -> Fit | None:
+        """The fit box by box; None where that leaves much more of f, or cannot be had."""
+        trajectory, outputs = trainer.trajectory, trainer.frame.outputs
+        context = Context(trainer.seed, trajectory.step)
+        all_members = replace(self, pieces="one")
+        one_member = replace(all_members, members=1)
+
+        def fit(method: BSN, rows: np.ndarray) -> Fit:
+            return method._by_pieces(data.take(rows), measure, context)
+
+        first, everything = trainer.splits[0], np.arange(data.n)
         try:
-            trial = once.estimate(data.take(split.train), measure, **fitting)
+            trial = fit(one_member, first.train)
         except InputError:  # a multiplier that needs a density, say
             return None
-        values = held_out(trial, data.take(split.held))
-        assert trial._model_mean is not None
-        missed = (values - trial._model_mean)[:, outputs.varying] / outputs.scale
-        squares = np.maximum(np.mean(missed**2, axis=0), 1e-300)
-        if not np.exp(np.mean(np.log(squares))) < WORSE * trainer.least:
+        missed = HeldOut.of([trial], [first.held], data).rms_of_model[outputs.varying]
+        squares = np.maximum((missed / outputs.scale) ** 2, 1e-300)
+        if not np.exp(np.mean(np.log(squares))) < WORSE * trajectory.least:
             return None
-        path.answer = np.atleast_1d(trial.mean)
-        if self.members != "all":
-            return path.told(once.estimate(data, measure, **fitting))
-        full = Pieces(replace(self, pieces="one")).estimate(data, measure, **fitting)
-        path.answer = np.atleast_1d(full.mean)
-        check = cross_fit(
-            once,
-            data,
-            measure,
-            full,
-            folds=len(trainer.splits),
-            first=(trial, values),
-            split=[each.held for each in trainer.splits],
-            **fitting,
-        )
-        # Seldom is a point between the jump and the cut, so residuals do not tell of it: the std
-        # of the answer itself does, also of its distance from the check.
-        std = np.maximum(np.atleast_1d(full.std), np.atleast_1d(check.std))
-        gap = np.abs(np.atleast_1d(full.mean) - np.atleast_1d(check.mean))
-        distance = np.divide(gap, std, out=np.zeros_like(gap), where=std > 0)
-        wide = widened(path.told(full), check, own_share=np.inf)
-        return checked(wide, replace(check, distance=float(distance.max())))
+        trajectory.settle(trial.mean)
+        full = fit(one_member if self.members != "all" else all_members, everything)
+        if self.members == "all":
+            trajectory.settle(full.mean)
+            rest = [fit(one_member, others(data.n, each.held)) for each in trainer.splits[1:]]
+            split = [each.held for each in trainer.splits]
+            full = _checked_pieces(full, HeldOut.of([trial, *rest], split, data))
+        stats = {**full.stats, "steps": trajectory.steps}
+        return replace(full, history=trajectory.history(), stats=stats)
 
-    @property
-    def checks_itself(self) -> bool:
-        """Whether the answer is cross-fitted already."""
-        return self.folds == "auto" or self.folds > 1
+    def _by_pieces(self, data: Dataset, measure: Measure | None, context: Context) -> Fit:
+        """Networks for every box between the jumps of these data, or for all if there are none."""
+        partition = Partition.of(data, measure)
+        if partition is None:
+            return self.checked_fit(data, measure, context)
 
-    def obstacle(self, data: Dataset, measure: Measure | None) -> str | None:
-        """Why it cannot be used on such data, or None."""
-        return score_obstacle(data, measure)
+        def fit_box(b: int, part: Dataset) -> Fit:
+            return self.checked_fit(part, None, replace(context, seed=context.seed + b))
 
-    @property
-    def light(self) -> "BSN":
-        """One network only: for ranking."""
-        return replace(self, members=1)
-
-    def _splits(self, data: Dataset, seed: int) -> list[Split]:
-        folds = default_folds(data.n, data.dim) if self.folds == "auto" else self.folds
-        if folds == 1 or data.n < FEWEST_FOLDED:
-            everything = np.arange(data.n)
-            return [Split(everything, everything[:0])]
-        return splits(parts(data, min(folds, data.n // 3), seed), data.n, seed)
+        return fit_by_pieces(partition, data, fit_box)
 
     @property
     def _fixed(self) -> dict[str, Any]:
         """What of the shape is given."""
         options = ("activation", "width", "depth", "optimizer")
-        fixed = {name: getattr(self, name) for name in options if getattr(self, name) != "auto"}
+        fixed = {name: vars(self)[name] for name in options if vars(self)[name] != "auto"}
         if self.directions != "auto":
             fixed["aligned"] = self.directions != "random"
             fixed["separate"] = self.directions == "separate"
         return fixed
 
-    def _check(
-        self, answer: EnsembleAnswer, members: list[Member], data: Dataset, outputs: Outputs
-    ) -> Check:
-        """The cross-fitted answer by itself, and how far the networks' own integrals are."""
-        assert answer.held_out is not None
-        mean = outputs.in_units(answer.held_out.mean[None])[0]
-        std = outputs.spread_in_units(answer.held_out.std[None])[0]
-        gap = np.abs(outputs.in_units(answer.plain[None])[0] - mean)
-        distance = np.divide(gap, std, out=np.zeros_like(gap), where=std > 0)
-        predicted = np.full_like(outputs.values, np.nan)
-        for each in members:
-            theta0 = np.asarray(each.network.theta0)
-            predicted[each.held] = theta0 + outputs.values[each.held] - each.values
-        return Check(
-            mean=float(mean[0]) if data.scalar else mean,
-            std=float(std[0]) if data.scalar else std,
-            folds=answer.held_out.folds,
-            dof=answer.held_out.dof,
-            residual=outputs.spread_in_units(answer.held_out.residual[None])[0],
-            distance=float(distance.max()),
-            predicted=outputs.in_units(predicted),
-        )
+
+def _checked_pieces(full: Fit, held_out: HeldOut) -> Fit:
+    """With its check.
+
+    Seldom is a point between the jump and the cut, so residuals do not tell of it: the std of the
+    answer itself does, also of its distance from the check.
+    """
+    check = check_of(held_out, full.mean)
+    std = np.maximum(full.std, check.std)
+    away = distance(full.mean, check.mean, std, std > 0)
+    wide, check = widened(full, check, own_share=np.inf), replace(check, distance=away)
+    return replace(wide, check=check, status=disagreement(full.status, check))
 
 
-def _heeding_noise(trainer: Trainer, shape: Shape, data: Dataset) -> StandardFrame:
-    """Weights by the known noise and by what a short fit misses beyond it."""
-    outputs = trainer.frame.outputs
-    short = trainer.train(0, shape, steps=shape.optimizer.pilot_steps)
-    pilot = trainer.member(0, shape, short, finished=True)
-    rows, values = pilot.held, pilot.values
+def _weighted_by_noise(trainer: Trainer, shape: Shape, data: Dataset) -> Trainer:
+    """With weights by the known noise and by what a short fit misses beyond it."""
+    outputs, split = trainer.frame.outputs, trainer.splits[0]
+    short = trainer.train(split, shape, steps=shape.optimizer.pilot_steps)
+    pilot = trainer.member(split, shape, short)
+    rows, missed = pilot.held, pilot.values - np.asarray(pilot.network.theta0)
     if not len(rows):
         rows = np.arange(data.n)
-        fitted = predict(pilot.network, trainer.seen_by(shape).at_all())
-        values = np.asarray(pilot.network.theta0) + outputs.values - fitted
-    missed = values - np.asarray(pilot.network.theta0)
+        missed = outputs.values - predict(pilot.network, trainer.seen_by(shape).at_all())
     misfit = outputs.misfit(missed, data.effective_weights[rows], rows)
-    return trainer.frame.weighted(data.effective_weights * outputs.noise_weights(misfit))
+    return trainer.weighted(data.effective_weights * outputs.noise_weights(misfit))
 
 
-def _status(members: list[Member], first: Member, violation: str | None) -> Status:
+def _fit_of(
+    ensemble: Ensemble,
+    trainer: Trainer,
+    data: Dataset,
+    measure: Measure | None,
+    partition: Partition | None,
+) -> Fit:
+    """The answer of the networks in the units of f."""
+    answer, frame, shown = ensemble.answer, ensemble.frame, ensemble.shown
+    outputs, model = frame.outputs, NetworkModel(frame, shown)
+    mean, covariance = outputs.integrals(answer.mean, answer.covariance)
+    if partition is not None:  # no network knows either where between two points f jumps
+
+        def at(x: Array) -> Array:
+            return model(Points(x, measure=measure), False)[0]
+
+        covariance = covariance + np.diag(between_points(partition.cuts, data.x, at))
+    theta0 = outputs.in_units(answer.plain[None])[0]
+    fitted = np.mean([predict(member.network, frame.at_all()) for member in shown], axis=0)
+    check = None
+    if answer.held_out is not None:
+        check = outputs.check_in_units(check_of(answer.held_out, answer.plain))
+    return Fit(
+        theta0=theta0,
+        covariance=covariance,
+        model=model,
+        dof=answer.dof,
+        status=_status(ensemble.members, shown[0], frame.violation),
+        fitted=outputs.in_units(fitted),
+        correction=mean - theta0,
+        check=check,
+        warm_start=ensemble.shape,
+        stats=_stats(ensemble, trainer.trajectory),
+        history=trainer.trajectory.history(),
+    )
+
+
+def _status(members: Sequence[Member], first: Member, violation: str | None) -> Status:
     for member in (*members, first):
         if member.training.stop == "not_finite":
             return Status("not_finite", member.training.reason)
@@ -359,17 +349,11 @@ def _status(members: list[Member], first: Member, violation: str | None) -> Stat
     return Status(last.stop, last.reason)
 
 
-def _stats(
-    first: Member,
-    networks: int,
-    trainer: Trainer,
-    shape: Shape,
-    answer: EnsembleAnswer,
-    outputs: Outputs,
-) -> dict[str, Any]:
+def _stats(ensemble: Ensemble, trajectory: Trajectory) -> dict[str, Any]:
     """Numbers of the first network that answers, but for those that count all."""
-    found = first.posterior
-    posterior = np.sqrt(np.diag(found.theta0_covariance))
+    first, shape, answer = ensemble.shown[0], ensemble.shape, ensemble.answer
+    outputs, posterior = ensemble.frame.outputs, first.posterior
+    std = np.sqrt(np.diag(posterior.theta0_covariance))
     stats: dict[str, Any] = {
         "activation": shape.activation,
         "width": shape.width,
@@ -377,20 +361,21 @@ def _stats(
         "optimizer": type(shape.optimizer).__name__,
         "separate": shape.separate,
         "weights": len(flatten(first.network)),
-        "networks": networks,
-        "steps": len(trainer.losses),
-        "evaluations": trainer.evaluations,
-        "loss": trainer.losses[-1] if trainer.losses else float("nan"),
-        "prior_precision": found.precisions.alpha,
-        "noise": float(1 / np.sqrt(found.precisions.beta)),
-        "effective_weights": found.precisions.gamma,
-        "posterior_std": outputs.spread_in_units(posterior[None])[0],
-        "variance_gap": found.gap,
-        "jitter": found.jitter,
+        "networks": len(ensemble.members) + (ensemble.full is not None),
+        "steps": trajectory.steps,
+        "evaluations": trajectory.evaluations,
+        "loss": trajectory.loss,
+        "prior_precision": posterior.precisions.alpha,
+        "noise": float(1 / np.sqrt(posterior.precisions.beta)),
+        "effective_weights": posterior.precisions.gamma,
+        "posterior_std": outputs.spread_in_units(std[None])[0],
+        "variance_gap": posterior.gap,
+        "jitter": posterior.jitter,
     }
     if answer.between is not None:
         stats["between_std"] = outputs.spread_in_units(answer.between[None])[0]
     if answer.held_out is not None:
-        stats["cross_fitted_std"] = outputs.spread_in_units(answer.held_out.std[None])[0]
+        error, _ = answer.held_out.standard_error
+        stats["cross_fitted_std"] = outputs.spread_in_units(error[None])[0]
         stats["corrected"] = answer.corrected
     return stats

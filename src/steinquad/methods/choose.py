@@ -1,19 +1,21 @@
 """Let the data choose: one shared hold-out ranks the methods, the best is refitted and checked."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from steinquad._types import Array, Progress
-from steinquad.checking.cross_fit import checked, cross_fit, held_out, parts, widened
+from steinquad.checking.error_bar import check_of, disagreement, widened
+from steinquad.checking.folds import evenly_spaced, folds_of
+from steinquad.checking.held_out import HeldOut
 from steinquad.checking.plausibility import beside_average
 from steinquad.dataset import Dataset
+from steinquad.designs.base import as_count
 from steinquad.errors import InputError
-from steinquad.estimate import Estimate, Status
+from steinquad.fit import Context, Fit, Status, WarmStart
 from steinquad.measures.base import Measure
-from steinquad.methods.base import Method, constant_estimate, constant_outputs, obstacle
+from steinquad.methods.base import Method
 from steinquad.methods.bayesian_quadrature import BayesianQuadrature
 from steinquad.methods.bsn import BSN
 from steinquad.methods.control_functional import ControlFunctional
@@ -23,9 +25,9 @@ from steinquad.methods.polynomial import Polynomial
 __all__ = ["Choose"]
 
 FEWEST_RANKED = 8  # points for which a hold-out makes sense
-MOST_RANKED = 3000  # points in the fits that rank, and in the hold-out that judges them
-LARGE_FOR_DEAR = 2000  # points from which on a dear method is checked with two folds
-WELL_ENOUGH = 1e-4  # share of the spread of f below which no dearer method is tried
+MOST_RANKED = 3000  # points in the fits that rank, and in the hold-out that validates them
+LARGE_FOR_EXPENSIVE = 2000  # points from which on an expensive method has two folds
+WELL_ENOUGH = 1e-4  # share of the spread of f below which no expensive method is tried
 CONTENDER = 3.0  # factor behind the winner beyond which a method is not tried again on more data
 
 
@@ -40,26 +42,40 @@ def _family() -> tuple[Method, ...]:
     )
 
 
-@dataclass(frozen=True)
-class Choose:
-    """The method with the least held-out error among those that apply to the data.
-
-    The data are halved. Every candidate is fitted to (at most 3,000 points of) one half and judged
-    on the other by the root mean square of `f - g`, which over sqrt(n) is the standard error of
-    its integral. The winner is fitted to all of the data and cross-fitted; its std is
-    the cross-fitted one, or the distance between the two answers where that is larger, or up to
-    ten times the former where the fit itself says so.
+@dataclass(frozen=True, eq=False)
+class ChooseStart(WarmStart):
+    """What the next, larger dataset may start from.
 
     Attributes:
-        methods: the candidates, cheap ones first; one that is `dear` is skipped where a cheap one
-            leaves less than 1e-4 of the spread of f.
+        starts: of the method that won, by its name.
+        dropped: names of methods that were far behind.
+    """
+
+    starts: Mapping[str, WarmStart | None] = field(default_factory=dict)
+    dropped: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Choose(Method):
+    """The method with the least held-out error among those that apply to the data.
+
+    The default, and the right one where nothing is known of f. The data are halved. Every
+    candidate is fitted to (at most 3,000 points of) one half and validated on the other by the
+    root mean square of `f - g`, which over sqrt(n) is the standard error of its integral. The
+    winner is fitted to all of the data and cross-fitted; its std is the cross-fitted one, or the
+    distance between the two answers where that is larger, or up to ten times the former where the
+    fit itself says so.
+
+    Attributes:
+        methods: the candidates, cheap ones first; one that is `expensive` is skipped where a cheap
+            one leaves less than 1e-4 of the spread of f.
         folds: of the check, for methods that do not say themselves.
+        name: for tables.
     """
 
     methods: Sequence[Method] = field(default_factory=_family)
     folds: int = 5
     name: str = "Choose"
-    checks_itself: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not self.methods:
@@ -67,146 +83,138 @@ class Choose:
         for method in self.methods:
             if not isinstance(method, Method):
                 raise InputError(f"methods has {method!r}; give method objects such as sq.BSN().")
-        if isinstance(self.folds, bool) or not isinstance(self.folds, int) or self.folds < 2:
-            raise InputError(f"folds is {self.folds!r}; give an integer of at least 2.")
+        as_count("folds", self.folds, 2)
         names = [method.name for method in self.methods]
         double = next((name for name in names if names.count(name) > 1), None)
         if double:
             raise InputError(f"methods has two named {double!r}; give each its own name=.")
 
-    def estimate(
-        self,
-        data: Dataset,
-        measure: Measure | None,
-        *,
-        seed: int,
-        progress: Progress,
-        start: Estimate | None = None,
-    ) -> Estimate:
-        """Rank, refit the winner, cross-fit it; see `Method.estimate`."""
-        if constant_outputs(data).all():
-            return constant_estimate(data, self.name)
-        before = start._state if start is not None else None
-        trials = self._rank(data, measure, seed, progress, before)
+    @property
+    def holds_out(self) -> bool:
+        """The winner is cross-fitted."""
+        return True
+
+    def with_folds(self, folds: int) -> "Choose":
+        """The same with so many folds of the check."""
+        return replace(self, folds=folds)
+
+    def winner(self, fit: Fit) -> Method:
+        """The candidate that a fit was made with; itself for a constant f."""
+        return next((method for method in self.methods if method.name == fit.chosen), self)
+
+    def fit(self, data: Dataset, measure: Measure | None, context: Context) -> Fit:
+        """Rank, refit the winner, cross-fit it; see `Method.fit`."""
+        start = context.start
+        before = start if isinstance(start, ChooseStart) else ChooseStart()
+        trials = self._rank(data, measure, context, before.dropped)
         able = [trial for trial in trials if trial.fit is not None]
         if not able:
             reasons = "; ".join(f"{trial.method.name}: {trial.note}" for trial in trials)
             raise InputError(f"no method applies to the data ({reasons.rstrip('.')}).")
         # What violates an identity that holds for every sound dataset is no candidate.
-        sound = [trial for trial in able if not trial.violates] or able
-        best = min(sound, key=lambda trial: trial.error)
+        best = min([t for t in able if not t.violates] or able, key=lambda trial: trial.error)
+        assert best.fit is not None
         method = best.method
-        previous = before.estimates.get(method.name) if isinstance(before, _State) else None
-        warm = previous if previous is not None else best.fit
-        full = method.estimate(data, measure, seed=seed, progress=progress, start=warm)
-        estimate = self._checked(full, best, data, measure, seed, progress)
-        estimate = _with_doubts(estimate, able, best)
-        rows = tuple(trial.row(chosen=trial is best, n=data.n) for trial in trials)
-        behind = {
-            trial.method.name
-            for trial in trials
-            if np.isfinite(trial.error) and trial.error > CONTENDER * best.error
-        }
-        if isinstance(before, _State):
-            behind |= before.dropped
-        state = _State({method.name: full}, frozenset(behind))
+        warm = before.starts.get(method.name) or best.fit.warm_start
+        full = method.checked_fit(data, measure, context.starting(warm))
+        fit = self._cross_fitted(full, best, data, measure, context)
+        behind = {trial.method.name for trial in trials if trial.behind(best)}
         return replace(
-            estimate, method=f"{self.name}: {full.method}", candidates=rows, _state=state
+            fit,
+            status=_with_trials(fit.status, able, best),
+            warm_start=ChooseStart({method.name: full.warm_start}, before.dropped | behind),
+            candidates=tuple(trial.row(chosen=trial is best, n=data.n) for trial in trials),
+            chosen=method.name,
         )
 
-    def winner(self, estimate: Estimate) -> Method | None:
-        """The candidate that an estimate of this method was made with, None for a constant f."""
-        chosen = {row["method"] for row in estimate.candidates if row["chosen"]}
-        return next((method for method in self.methods if method.name in chosen), None)
-
-    def fit_of(self, estimate: Estimate) -> Estimate | None:
-        """The winner's own fit to all of the data, None for a constant f."""
-        state = estimate._state
-        return next(iter(state.estimates.values())) if isinstance(state, _State) else None
+    def refit_without(
+        self,
+        rows: np.ndarray,
+        data: Dataset,
+        measure: Measure | None,
+        full: Fit,
+        context: Context,
+    ) -> Fit:
+        """The winner's fit to all but some rows."""
+        start, winner = full.warm_start, self.winner(full)
+        own = start.starts.get(winner.name) if isinstance(start, ChooseStart) else None
+        return winner.refit_without(rows, data, measure, replace(full, warm_start=own), context)
 
     def _rank(
         self,
         data: Dataset,
         measure: Measure | None,
-        seed: int,
-        progress: Progress,
-        before: Any,
+        context: Context,
+        dropped: frozenset[str],
     ) -> list["_Trial"]:
         """One trial for each candidate."""
         trials: list[_Trial] = []
-        dropped = before.dropped if isinstance(before, _State) else frozenset()
         for method in self.methods:
             best = min((trial.error for trial in trials if not trial.violates), default=np.inf)
-            note = obstacle(method, data, measure)
+            note = method.obstacle(data, measure)
             if note is None and method.name in dropped:
                 note = "far behind on fewer points"
-            if note is None and getattr(method, "dear", False) and best < WELL_ENOUGH:
+            if note is None and method.expensive and best < WELL_ENOUGH:
                 note = "a cheaper method leaves less than 1e-4 of the spread of f"
             if note is None and data.n < FEWEST_RANKED and np.isfinite(best):
                 note = "too few points to rank"
             if note is not None:
                 trials.append(_Trial(method, note=note))
             else:
-                trials.append(_trial(method, data, measure, seed, progress))
+                trials.append(_trial(method, data, measure, context))
         return trials
 
-    def _checked(
+    def _cross_fitted(
         self,
-        full: Estimate,
+        full: Fit,
         best: "_Trial",
         data: Dataset,
         measure: Measure | None,
-        seed: int,
-        progress: Progress,
-    ) -> Estimate:
-        """The full fit with the cross-fitted check and the wider std of the two."""
-        if data.n < FEWEST_RANKED or not data.sampled or full.status.code == "constant":
+        context: Context,
+    ) -> Fit:
+        """The full fit with its check and the wider std of the two."""
+        few = data.n < FEWEST_RANKED or not data.sampled
+        if few or full.status.code == "constant" or full.check is not None:
             return full
-        if full.check is not None:  # cross-fitted already
-            return full
-        dear = getattr(best.method, "dear", False)
-        folds = 2 if dear and data.n > LARGE_FOR_DEAR else min(self.folds, data.n // 2)
-        first = None
-        if best.fit is not None and best.values is not None:
-            first = (best.fit, best.values)
-        check = cross_fit(
-            getattr(best.method, "light", best.method),
-            data,
-            measure,
-            full,
-            folds=folds,
-            seed=seed,
-            progress=progress,
-            start=full if getattr(best.method, "warm_folds", False) else None,
-            first=first if folds == 2 else None,
-        )
-        return checked(widened(full, check), check)
+        method = best.method
+        two = method.expensive and data.n > LARGE_FOR_EXPENSIVE
+        split = folds_of(data, 2 if two else min(self.folds, data.n // 2), context.seed)
+        # Two folds are the halves of the ranking, so the trial has fitted one of them.
+        reused = best.fit if len(split) == 2 and best.whole else None
+        fits = [reused] if reused is not None else []
+        fits += [
+            method.refit_without(rows, data, measure, full, context) for rows in split[len(fits) :]
+        ]
+        check = check_of(HeldOut.of(fits, split, data), full.mean)
+        return replace(widened(full, check), check=check, status=disagreement(full.status, check))
 
 
-@dataclass(frozen=True)
-class _State:
-    """What the next, larger dataset may start from."""
-
-    estimates: dict[str, Estimate]
-    dropped: frozenset[str]
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Trial:
-    """What the hold-out said of one candidate."""
+    """What the hold-out said of one candidate.
+
+    Attributes:
+        method: which.
+        fit: its fit to one half; None where it was not tried, or failed.
+        error: held-out rms over the spread of f, geometric mean over outputs.
+        whole: whether it was fitted to all points of its half.
+        note: why it was not tried, or what is wrong.
+    """
 
     method: Method
-    fit: Estimate | None = None
-    error: float = np.inf  # held-out rms over the spread of f, geometric mean over outputs
-    values: Array | None = (
-        None  # held-out values of the whole test half, where fitted to the other
-    )
+    fit: Fit | None = None
+    error: float = np.inf
+    whole: bool = False
     note: str | None = None
 
     @property
     def violates(self) -> bool:
         """Whether the fit found the data at odds with what it presumes."""
-        return self.fit is not None and self.fit.status.code in ("suspect", "not_finite")
+        return self.fit is not None and self.fit.status.doubtful
+
+    def behind(self, best: "_Trial") -> bool:
+        """Whether it need not be tried again on more data."""
+        return bool(np.isfinite(self.error) and self.error > CONTENDER * best.error)
 
     def row(self, *, chosen: bool, n: int) -> dict[str, Any]:
         """A row of the table of candidates."""
@@ -221,52 +229,36 @@ class _Trial:
         }
 
 
-def _trial(
-    method: Method,
-    data: Dataset,
-    measure: Measure | None,
-    seed: int,
-    progress: Progress,
-) -> _Trial:
-    """Fit to one half, or to evenly spaced points of it, and judge on the other."""
-    light: Method = getattr(method, "light", method)
+def _trial(method: Method, data: Dataset, measure: Measure | None, context: Context) -> _Trial:
+    """Fit to one half, or to evenly spaced points of it, and validate on the other."""
     if data.n < FEWEST_RANKED:  # nothing to hold out: the first that applies
-        fit = light.estimate(data, measure, seed=seed, progress=progress)
+        fit = method.light.checked_fit(data, measure, context.starting(None))
         return _Trial(method, fit, 1.0, note="too few points to rank")
-    test, train = parts(data, 2, seed)
-    whole = len(train) <= MOST_RANKED
-    rows = train if whole else train[_spaced(len(train), MOST_RANKED)]
-    judge = test if whole else test[_spaced(len(test), MOST_RANKED)]
+    test, train = folds_of(data, 2, context.seed)
+    rows, held = evenly_spaced(train, MOST_RANKED), evenly_spaced(test, MOST_RANKED)
+    half = data.take(rows)
     try:
-        fit = light.estimate(data.take(rows), measure, seed=seed, progress=progress)
+        fit = method.light.checked_fit(half, measure, context.starting(None))
     except (InputError, np.linalg.LinAlgError) as error:  # fewer points than it needs
         return _Trial(method, note=str(error))
-    if fit.predictor is None:
+    if fit.model is None:
         return _Trial(method, note=fit.status.message)
-    fit = beside_average(fit, data.take(rows))
-    held = data.take(judge)
-    values = held_out(fit, held)
-    w = held.effective_weights / held.effective_weights.sum()
-    spread = data.fx.std(axis=0)  # of all of the data: a half of few events may not vary
+    fit = replace(fit, status=beside_average(fit.status, fit.mean, half))
     # Around theta0, not around their own average: an offset of the model is an error too.
-    assert fit._model_mean is not None
-    rms = np.sqrt(w @ (values - fit._model_mean) ** 2)
+    rms = HeldOut.of([fit], [held], data).rms_of_model
+    spread = data.fx.std(axis=0)  # of all of the data: a half of few events may not vary
     varying = spread > 0
     if not np.isfinite(rms).all():
         return _Trial(method, note="no finite held-out error")
     error = float(np.exp(np.mean(np.log(np.maximum(rms[varying] / spread[varying], 1e-300)))))
-    return _Trial(method, fit, error, values if whole else None)
+    return _Trial(method, fit, error, whole=len(train) <= MOST_RANKED)
 
 
-def _spaced(n: int, m: int) -> np.ndarray:
-    return np.linspace(0, n - 1, m).round().astype(int)
-
-
-def _with_doubts(estimate: Estimate, able: list[_Trial], best: _Trial) -> Estimate:
+def _with_trials(status: Status, able: list[_Trial], best: _Trial) -> Status:
     """A violated identity concerns the data, whichever method is chosen."""
     for trial in able:
-        if trial.violates and trial is not best and estimate.status.code != "suspect":
+        if trial.violates and trial is not best and status.code != "suspect":
             assert trial.fit is not None
             message = f"{trial.method.name} was set aside: {trial.fit.status.message}"
-            return estimate.with_status(Status("suspect", message))
-    return estimate
+            return Status("suspect", message)
+    return status

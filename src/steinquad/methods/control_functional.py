@@ -1,33 +1,33 @@
 """Stein control functional (Oates, Girolami and Chopin 2017): integration from scores alone."""
 
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from typing import Literal
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from steinquad._float64 import float64
-from steinquad._types import Array, Progress
+from steinquad._types import Array
 from steinquad.checking.stein_identities import flux_violation
-from steinquad.dataset import Dataset, check_inside
+from steinquad.dataset import Dataset
 from steinquad.errors import InputError
-from steinquad.estimate import Estimate
-from steinquad.fitting.gaussian_process import Fixed, estimate_by_process
+from steinquad.fit import Context, Fit
+from steinquad.fitting.gaussian_process import Problem, fit_gaussian_process
 from steinquad.fitting.standard_frame import score_obstacle
 from steinquad.kernels.stein_kernel import RadialKernel, RadialMatern52, SteinPoints, stein_gram
 from steinquad.measures.affine import Affine
 from steinquad.measures.base import Measure
-from steinquad.methods.base import constant_estimate, constant_outputs
-from steinquad.posterior.gaussian_process import Criterion, memory_obstacle
-from steinquad.stein.multipliers import Boundary, Points
+from steinquad.methods.base import Method, check_choices
+from steinquad.points import Points
+from steinquad.posterior.hyperparameter_search import Criterion, memory_obstacle
+from steinquad.stein.multipliers import Boundary
 from steinquad.support import Support
 
 __all__ = ["ControlFunctional"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class ControlFunctional:
+class ControlFunctional(Method):
     """A Gaussian process whose functions integrate to zero, plus a constant: the integral.
 
     `f = theta0 + g` with a flat prior on theta0 and g with the Stein kernel of a radial kernel, so
@@ -52,26 +52,30 @@ class ControlFunctional:
     criterion: Criterion = "leave_one_out"
     memory_limit: float = 6.0
     name: str = "CF"
-    dear: ClassVar[bool] = True  # to fit; Choose tries cheaper methods first
-    warm_folds: ClassVar[bool] = True  # a few hyperparameters are all that a start tells
 
     def __post_init__(self) -> None:
         if not isinstance(self.kernel, RadialKernel):
             raise InputError(
                 f"kernel is {self.kernel!r}; pass a RadialKernel such as RadialMatern52()."
             )
-        choices = {
-            "lengthscales": ("isotropic", "separate"),
-            "standardize": ("whiten", "diagonal"),
-            "criterion": ("leave_one_out", "likelihood"),
-        }
-        for option, allowed in choices.items():
-            if getattr(self, option) not in allowed:
-                raise InputError(
-                    f"{option} is {getattr(self, option)!r}; choose one of {', '.join(allowed)}."
-                )
+        check_choices(
+            self,
+            lengthscales=("isotropic", "separate"),
+            standardize=("whiten", "diagonal"),
+            criterion=("leave_one_out", "likelihood"),
+        )
         if not self.memory_limit > 0:
             raise InputError(f"memory_limit is {self.memory_limit!r}; give a number of GiB > 0.")
+
+    @property
+    def expensive(self) -> bool:
+        """It takes n^3 operations, many times."""
+        return True
+
+    @property
+    def warm_folds(self) -> bool:
+        """A few hyperparameters are all that a start tells."""
+        return True
 
     def obstacle(self, data: Dataset, measure: Measure | None) -> str | None:
         """Why it cannot be used on such data, or None."""
@@ -83,51 +87,21 @@ class ControlFunctional:
             return reason
         return memory_obstacle(int(kept.sum()), self.memory_limit)
 
-    @float64
-    def estimate(
-        self,
-        data: Dataset,
-        measure: Measure | None,
-        *,
-        seed: int,
-        progress: Progress,
-        start: Estimate | None = None,
-    ) -> Estimate:
-        """Find the hyperparameters, solve, check; see `Method.estimate`."""
-        if constant_outputs(data).all():
-            return constant_estimate(data, self.name)
-        obstacle = self.obstacle(data, measure)
-        if obstacle:
-            raise InputError(obstacle)
-        return estimate_by_process(
-            data,
-            lambda used: self._frame(used, measure),
-            name=self.name,
-            criterion=self.criterion,
-            fixed=Fixed(),
-            seed=seed,
-            progress=progress,
-            start=start,
-        )
-
-    def _frame(self, data: Dataset, measure: Measure | None) -> tuple["SteinFrame", str | None]:
-        """The coordinates of the kernel, and what is wrong with the scores, if anything."""
-        support = data.support or Support.real(data.dim)
-        score = data.score
-        if score is None:
-            assert measure is not None
-            score = measure.score(data.x)
-        points = Points(data.x, score)
+    def fit(self, data: Dataset, measure: Measure | None, context: Context) -> Fit:
+        """Find the hyperparameters, solve, test the scores; see `Method.fit`."""
+        points, support = Points.of(data, measure), data.support or Support.real(data.dim)
         boundary = Boundary().fit(points, support)
         kind = "diagonal" if support.bounded else self.standardize
         affine = Affine.fit(data.x, kind, data.effective_weights)
         dim = data.dim if self.lengthscales == "separate" else 1
-        frame = SteinFrame(SteinGram(self.kernel), dim, boundary, affine, support, measure)
-        if not data.sampled:
-            return frame, None
-        value, slope = boundary(points)
-        drift = value * score + slope
-        return frame, flux_violation(data.x, drift, value, data.effective_weights, data.names)
+        frame = SteinFrame(SteinGram(self.kernel), dim, boundary, affine)
+        violation = None
+        if data.sampled:
+            value, slope = boundary(points)
+            drift = value * points.score + slope
+            violation = flux_violation(data.x, drift, value, data.effective_weights, data.names)
+        problem = Problem(points, frame, self.criterion, suspicion=violation)
+        return fit_gaussian_process(problem, data, context)
 
 
 @dataclass(frozen=True)
@@ -154,27 +128,12 @@ class SteinFrame:
     dim: int
     boundary: Boundary
     affine: Affine
-    support: Support
-    measure: Measure | None
 
-    def at(self, x: Array, score: Array | None) -> tuple[SteinPoints, Array]:
+    def at(self, points: Points) -> tuple[SteinPoints, Array]:
         """Coordinates, multiplier and drift; the basis is a constant."""
-        dim = len(self.affine.shift)
-        if x.shape[1] != dim:
-            raise InputError(f"x has shape {x.shape}; pass points of shape (n, {dim}).")
-        check_inside(x, self.support)
-        if score is None:
-            if self.measure is None:
-                raise InputError(
-                    "score is missing and the estimate was made without a measure; "
-                    "pass score= with the gradient of the log density at each point."
-                )
-            score = self.measure.score(x)
-        if score.shape != x.shape:
-            raise InputError(f"score has shape {score.shape} but x has shape {x.shape}.")
-        value, slope = self.boundary(Points(x, score))
-        drift = self.affine.score(value * score + slope)
-        return (self.affine.points(x), value, drift), np.ones((len(x), 1))
+        value, slope = self.boundary(points)
+        drift = self.affine.score(value * points.score + slope)
+        return (self.affine.points(points.x), value, drift), np.ones((len(drift), 1))
 
     def integrals(self, x: Array, log_lengthscales: Array) -> tuple[Array, float, Array]:
         """Zero but for the constant."""

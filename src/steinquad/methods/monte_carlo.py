@@ -1,27 +1,26 @@
 """Plain Monte Carlo: the average of the values."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from steinquad._types import Array, Progress
-from steinquad.checking.standard_error import autocorrelated, standard_error
+from steinquad._types import Array
+from steinquad.checking.standard_error import autocorrelated, standard_error, weighted_mean
 from steinquad.dataset import Dataset
-from steinquad.errors import InputError
-from steinquad.estimate import Estimate, Status
+from steinquad.fit import Constant, Context, Fit, Status
 from steinquad.measures.base import Measure
-from steinquad.methods.base import constant_estimate, constant_outputs
+from steinquad.methods.base import Method
 
-__all__ = ["MonteCarlo", "average", "not_a_sample"]
+__all__ = ["MonteCarlo", "not_a_sample"]
 
 FEW = 10.0  # an effective number of weighted draws below which a std says little
 
 
 @dataclass(frozen=True)
-class MonteCarlo:
+class MonteCarlo(Method):
     """The average of the values, weighted where the data have weights.
 
+    The answer to compare every other with, and the right one for a rough f in many dimensions.
     Its std is that of independent draws, `sd(f) / sqrt(n)`, or, where `Dataset.groups` names
     the chains, that of Markov chains by their effective sample size; the interval is Student's t.
 
@@ -29,79 +28,47 @@ class MonteCarlo:
     2.0
     """
 
+    name: str = "MonteCarlo"
+
     @property
-    def name(self) -> str:
-        """Short name for tables."""
-        return "MonteCarlo"
+    def averages(self) -> bool:
+        """An average fits no model."""
+        return True
 
     def obstacle(self, data: Dataset, measure: Measure | None) -> str | None:
         """Why the data cannot be averaged, or None."""
         del measure
         return not_a_sample(data)
 
-    def estimate(
-        self,
-        data: Dataset,
-        measure: Measure | None,
-        *,
-        seed: int = 0,
-        progress: Progress | None = None,
-        start: Estimate | None = None,
-    ) -> Estimate:
-        """Average the values; see `Method.estimate`."""
-        del seed, progress, start
-        reason = self.obstacle(data, measure)
-        if reason is not None:
-            raise InputError(reason)
-        if constant_outputs(data).all():
-            return constant_estimate(data, self.name)
+    def fit(self, data: Dataset, measure: Measure | None, context: Context) -> Fit:
+        """Average the values; see `Method.fit`."""
+        del measure, context
         weights = data.effective_weights
         std, dof = standard_error(data.fx, weights, data.groups)
-        w = weights / weights.sum()
-        mean = w @ data.fx
+        w, mean = weights / weights.sum(), weighted_mean(data.fx, weights)
         # The correlations are those of single draws, the variances those of the average.
         spread = w[:, None] * (data.fx - mean)
         covariance = spread.T @ spread
         single = np.sqrt(np.diag(covariance))
         ratio = np.divide(std, single, out=np.zeros_like(std), where=single > 0)
         covariance = ratio[:, None] * covariance * ratio
-        return average(
-            data,
-            mean,
-            covariance,
-            method=self.name,
-            status=_status(data),
+        return Fit(
+            theta0=mean,
+            covariance=covariance,
+            model=Constant(mean, np.sqrt(np.diag(covariance))),
             dof=dof,
+            status=_status(data),
             stats={"effective_sample_size": _effective_size(data, mean, std)},
         )
 
 
 def not_a_sample(data: Dataset) -> str | None:
-    """Why an average over the points is no expectation, or None."""
+    """Why an average over the points is no expectation, in a sentence, or None."""
     if data.sampled:
         return None
     return (
         "the points are not a sample of the measure, so their average is not its expectation; "
         "use a method that fits a model of f, such as BSN()."
-    )
-
-
-def average(data: Dataset, mean: Array, covariance: Array, **fields: Any) -> Estimate:
-    """The estimate by an average, whose model of f is that constant."""
-    std = np.sqrt(np.diag(covariance))
-
-    def predictor(x: Array, score: Array | None, return_std: bool) -> tuple[Array, Array | None]:
-        del score
-        return np.tile(mean, (len(x), 1)), np.tile(std, (len(x), 1)) if return_std else None
-
-    return Estimate.build(
-        mean,
-        covariance,
-        scalar=data.scalar,
-        n=data.n,
-        values=data.fx,
-        predictor=predictor,
-        **fields,
     )
 
 

@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from steinquad._types import Progress
 from steinquad.dataset import Dataset
-from steinquad.errors import InputError
-from steinquad.estimate import Estimate
+from steinquad.fit import Context, Fit
 from steinquad.measures.base import Measure
+from steinquad.methods.base import Method, check_choices
 from steinquad.methods.regression import Regression
 from steinquad.stein.cdf_legendre import CdfLegendre
 from steinquad.stein.features import Features
@@ -17,7 +16,7 @@ __all__ = ["Polynomial"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Polynomial:
+class Polynomial(Method):
     """Bayesian linear regression on mean-zero polynomials, of total degree up to `order`.
 
     Exact and fast; the best choice for smooth f in few dimensions and for posteriors that are
@@ -42,27 +41,16 @@ class Polynomial:
     name: str = "Polynomial"
 
     def __post_init__(self) -> None:
-        if self.features not in ("auto", "cdf", "score"):
-            raise InputError(f"features is {self.features!r}; choose 'auto', 'cdf' or 'score'.")
+        check_choices(self, features=("auto", "cdf", "score"))
         Regression(features=CdfLegendre(), order=self.order)  # checks the order
 
     def obstacle(self, data: Dataset, measure: Measure | None) -> str | None:
         """Why it cannot be used on such data, or None."""
         return self._regression(data, measure).obstacle(data, measure)
 
-    def estimate(
-        self,
-        data: Dataset,
-        measure: Measure | None,
-        *,
-        seed: int,
-        progress: Progress,
-        start: Estimate | None = None,
-    ) -> Estimate:
-        """Fit; see `Method.estimate`."""
-        return self._regression(data, measure).estimate(
-            data, measure, seed=seed, progress=progress, start=start
-        )
+    def fit(self, data: Dataset, measure: Measure | None, context: Context) -> Fit:
+        """Fit; see `Method.fit`."""
+        return self._regression(data, measure).fit(data, measure, context)
 
     def _regression(self, data: Dataset, measure: Measure | None) -> Regression:
         choices: dict[str, Features] = {"cdf": CdfLegendre(), "score": ScorePolynomials()}

@@ -4,22 +4,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steinquad._types import Progress
-from steinquad.checking.standard_error import group_sums
+from steinquad.checking.standard_error import group_sums, weighted_mean
 from steinquad.dataset import Dataset
 from steinquad.designs.base import as_count
 from steinquad.designs.sobol import Sobol
-from steinquad.errors import InputError
-from steinquad.estimate import Estimate, Status
+from steinquad.fit import Constant, Context, Fit, Status
 from steinquad.measures.base import Measure
-from steinquad.methods.base import constant_estimate, constant_outputs
-from steinquad.methods.monte_carlo import average, not_a_sample
+from steinquad.methods.base import Method
+from steinquad.methods.monte_carlo import not_a_sample
 
 __all__ = ["QuasiMonteCarlo"]
 
 
 @dataclass(frozen=True)
-class QuasiMonteCarlo:
+class QuasiMonteCarlo(Method):
     """The average over independently scrambled Sobol points.
 
     In few dimensions and for a cheap, smooth f nothing beats it. Its std is that of the averages
@@ -33,14 +31,15 @@ class QuasiMonteCarlo:
     """
 
     replicates: int = 16
+    name: str = "QuasiMonteCarlo"
 
     def __post_init__(self) -> None:
         as_count("replicates", self.replicates, 2)
 
     @property
-    def name(self) -> str:
-        """Short name for tables."""
-        return "QuasiMonteCarlo"
+    def averages(self) -> bool:
+        """An average fits no model."""
+        return True
 
     @property
     def design(self) -> Sobol:
@@ -59,31 +58,20 @@ class QuasiMonteCarlo:
             )
         return not_a_sample(data)
 
-    def estimate(
-        self,
-        data: Dataset,
-        measure: Measure | None,
-        *,
-        seed: int = 0,
-        progress: Progress | None = None,
-        start: Estimate | None = None,
-    ) -> Estimate:
-        """Average the replicates; see `Method.estimate`."""
-        del seed, progress, start
-        reason = self.obstacle(data, measure)
-        if reason is not None or data.groups is None:
-            raise InputError(reason)
-        if constant_outputs(data).all():
-            return constant_estimate(data, self.name)
+    def fit(self, data: Dataset, measure: Measure | None, context: Context) -> Fit:
+        """Average the replicates; see `Method.fit`."""
+        del measure, context
+        assert data.groups is not None
         weights = data.effective_weights
         sums = group_sums(data.fx, weights, data.groups)
         count = len(sums)
-        return average(
-            data,
-            weights @ data.fx / weights.sum(),
-            sums.T @ sums * count / (count - 1),
-            method=self.name,
-            status=Status("converged", f"average over {count} replicates"),
+        mean = weighted_mean(data.fx, weights)
+        covariance = sums.T @ sums * count / (count - 1)
+        return Fit(
+            theta0=mean,
+            covariance=covariance,
+            model=Constant(mean, np.sqrt(np.diag(covariance))),
             dof=float(count - 1),
+            status=Status("converged", f"average over {count} replicates"),
             stats={"replicates": count},
         )

@@ -2,21 +2,22 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from scipy.special import stdtrit
 
 from steinquad._float64 import float64
 from steinquad._types import Array, Progress
-from steinquad.checking.standard_error import far_from_average, standard_error
+from steinquad.checking.standard_error import ROUNDING, far_from_average, standard_error
 from steinquad.checking.stein_identities import mean_zero_violation
-from steinquad.dataset import Dataset, check_inside
+from steinquad.dataset import Dataset
 from steinquad.errors import InputError
-from steinquad.estimate import Estimate, Status
+from steinquad.fit import Context, Fit, Status
 from steinquad.fitting.outputs import Outputs, correlated
 from steinquad.measures.base import Measure
-from steinquad.methods.base import constant_estimate, constant_outputs
+from steinquad.methods.base import Method
+from steinquad.points import Points
 from steinquad.posterior.linear import Factored, LinearPosterior, factor
 from steinquad.stein.features import Features
 
@@ -27,7 +28,6 @@ MOST_MEMORY = 2.0**30  # bytes of the values of the features; three more such ar
 NOISE_ROUNDS = 2  # in which the weights follow the misfit that a fit leaves beyond the noise
 TESTED_ORDER = 2  # up to which features are tested to have mean zero on the data
 LEAST_DOF = 5.0  # for comparing orders
-ROUNDING = 1e-14  # of theta0, relative to the values
 PATIENCE = 2  # orders without improvement after which higher ones are not tried
 # How the prior standard deviation of a weight falls with the degree of its feature: jumps, kinks,
 # and functions analytic in a small or a large neighbourhood.
@@ -40,7 +40,7 @@ DECAYS: dict[str, Callable[[Array], Array]] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Regression:
+class Regression(Method):
     """Exact Bayesian linear regression `f = theta0 + features . w`; theta0 is the integral.
 
     Attributes:
@@ -68,22 +68,8 @@ class Regression:
             reason = f"x has {used} points of positive weight; {self.name} needs at least 4."
         return reason
 
-    def estimate(
-        self,
-        data: Dataset,
-        measure: Measure | None,
-        *,
-        seed: int,
-        progress: Progress,
-        start: Estimate | None = None,
-    ) -> Estimate:
-        """Fit every order, keep the best; see `Method.estimate`."""
-        del seed, start
-        if constant_outputs(data).all():
-            return constant_estimate(data, self.name)
-        reason = self.obstacle(data, measure)
-        if reason:
-            raise InputError(reason)
+    def fit(self, data: Dataset, measure: Measure | None, context: Context) -> Fit:
+        """Fit every order, keep the best; see `Method.fit`."""
         features = self.features.fit(data, measure)
         outputs = Outputs.fit(data)
         importance = data.effective_weights
@@ -91,28 +77,27 @@ class Regression:
         phi = features(data.x, data.score, orders[-1])
         degrees = {order: features.degrees(order) for order in orders}
         factored = factor(phi, outputs.values, importance)
-        candidates = _candidates(factored, degrees, data, progress)
+        candidates = _candidates(factored, degrees, data, context.progress)
         for _ in range(0 if outputs.noise is None else NOISE_ROUNDS):
             best = min(candidates, key=lambda each: each.spread)
             misfit = outputs.misfit(best.fit.left_out, importance)
             factored = factor(phi, outputs.values, importance * outputs.noise_weights(misfit))
-            candidates = _candidates(factored, degrees, data, progress)
+            candidates = _candidates(factored, degrees, data, context.progress)
         best = min(candidates, key=lambda each: each.spread)
         fit = best.fit
         order, size = best.order, len(degrees[best.order])
         rounding = ROUNDING * (1.0 + np.abs(outputs.shift / outputs.scale))
         variance = np.maximum(best.variance, _truncation(candidates, best)) + rounding**2
-        mean, covariance = outputs.integrals(fit.theta0, correlated(variance, fit.left_out))
+        theta0, covariance = outputs.integrals(fit.theta0, correlated(variance, fit.left_out))
         trouble = features.trouble(data, order) or _violation(features, phi, orders, data)
         status = Status("converged", f"{features.name} of order {order}, {size} features")
-        return Estimate.build(
-            mean,
-            covariance,
-            scalar=data.scalar,
-            method=self.name,
-            status=Status("suspect", trouble) if trouble else status,
-            n=data.n,
+        return Fit(
+            theta0=theta0,
+            covariance=covariance,
+            model=LinearModel(features, order, outputs, factored, fit, data.score is not None),
             dof=best.dof,
+            status=Status("suspect", trouble) if trouble else status,
+            fitted=outputs.in_units(outputs.values - fit.residuals),
             stats={
                 "features": features.name,
                 "order": order,
@@ -124,9 +109,6 @@ class Regression:
                 "noise": 1.0 / np.sqrt(fit.beta),
                 "posterior_std": np.sqrt(fit.variance) * outputs.scale,
             },
-            values=data.fx,
-            fitted=outputs.in_units(outputs.values - fit.residuals),
-            predictor=_Predictor(features, order, outputs, factored, fit, data, measure),
         )
 
     def _orders(self, features: Features, data: Dataset) -> list[int]:
@@ -233,40 +215,25 @@ def _truncation(candidates: list[_Candidate], best: _Candidate) -> Array:
     return (best.fit.theta0 - before.theta0) ** 2 * np.sqrt(np.minimum(fallen, 1.0))
 
 
-@dataclass(frozen=True)
-class _Predictor:
-    """The fitted combination of features at new points."""
+@dataclass(frozen=True, eq=False)
+class LinearModel:
+    """The fitted combination of features at any points, in the units of f."""
 
     features: Features
     order: int
     outputs: Outputs
     factored: Factored
-    fit: LinearPosterior
-    data: Dataset
-    measure: Measure | None
+    posterior: LinearPosterior
+    scored: bool  # whether features may need scores
 
     @float64
-    def __call__(
-        self, x: Array, score: Array | None, return_std: bool
-    ) -> tuple[Array, Array | None]:
-        data: Any = self.data
-        if x.shape[1] != data.dim:
-            raise InputError(f"x has shape {x.shape}; pass points of shape (n, {data.dim}).")
-        if data.support is not None:
-            check_inside(x, data.support)
-        if score is None and self.measure is not None:
-            score = self.measure.score(x)
-        if score is None and data.score is not None:
-            raise InputError(
-                "score is missing and the estimate was made without a measure; "
-                "pass score= with the gradient of the log density at each point."
-            )
-        if score is not None and score.shape != x.shape:
-            raise InputError(f"score has shape {score.shape} but x has shape {x.shape}.")
-        phi = self.features(x, score, self.order)
-        mean = self.outputs.in_units(self.fit.theta0 + phi @ self.fit.weights)
+    def __call__(self, points: Points, return_std: bool) -> tuple[Array, Array | None]:
+        """Mean (n, k) and, where asked for, the standard deviation of the posterior."""
+        score = points.score if self.scored else points.known_score
+        phi = self.features(points.x, score, self.order)
+        mean = self.outputs.in_units(self.posterior.theta0 + phi @ self.posterior.weights)
         if not return_std:
             return mean, None
         center = self.factored.feature_mean[: phi.shape[1]]
-        variance = self.fit.predicted_variance(phi, center, self.factored.total)
+        variance = self.posterior.predicted_variance(phi, center, self.factored.total)
         return mean, self.outputs.spread_in_units(np.sqrt(variance))

@@ -14,57 +14,74 @@ import numpy as np
 
 from steinquad._types import Array
 
-__all__ = ["ACTIVATIONS", "HOST_ACTIVATIONS", "SMOOTH", "Activation", "ActivationName"]
+__all__ = [
+    "ACTIVATIONS",
+    "NUMPY_ACTIVATIONS",
+    "SMOOTH",
+    "Activation",
+    "ActivationName",
+    "NumpyActivation",
+]
 
 Activation: TypeAlias = Callable[[jax.Array], tuple[jax.Array, jax.Array]]
+NumpyActivation: TypeAlias = Callable[[Array], tuple[Array, Array, Array]]
 ActivationName: TypeAlias = Literal[
     "celu", "tanh", "gauss", "sigmoid", "tanhshrink", "softplus", "sine"
 ]
 
 
 def celu(z: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """max(0, z) + min(0, exp(z) - 1): continuously differentiable, with a kinked derivative."""
+    """`max(0, z) + min(0, exp(z) - 1)`: continuously differentiable, with a kinked derivative.
+
+    The paper's activation, and ours for rough integrands and many dimensions.
+    """
     # The clamp keeps exp from overflowing in the branch that `where` throws away.
     e = jnp.exp(jnp.where(z > 0, 0.0, z))  # not minimum, whose derivative at a tie is 1/2
     return jnp.where(z > 0, z, e - 1.0), jnp.where(z > 0, 1.0, e)
 
 
 def tanh(z: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Hyperbolic tangent."""
+    """Hyperbolic tangent, with `1 - tanh^2` for its slope.
+
+    Smooth, the first choice for smooth integrands in few dimensions.
+    """
     a = jnp.tanh(z)
     return a, 1.0 - a * a
 
 
 def gauss(z: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """exp(-z^2)."""
+    """`exp(-z^2)` and its slope: a bump, so that units act locally."""
     a = jnp.exp(-z * z)
     return a, -2.0 * z * a
 
 
 def sigmoid(z: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """1 / (1 + exp(-z))."""
+    """`1 / (1 + exp(-z))` and its slope: a shifted and scaled tanh."""
     a = jax.nn.sigmoid(z)
     return a, a * (1.0 - a)
 
 
 def tanhshrink(z: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """z - tanh(z)."""
+    """`z - tanh(z)` and its slope `tanh^2`: flat at zero, linear far out."""
     t = jnp.tanh(z)
     return z - t, t * t
 
 
 def softplus(z: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """log(1 + exp(z))."""
+    """`log(1 + exp(z))` and its slope, a sigmoid: a rounded ReLU."""
     return jax.nn.softplus(z), jax.nn.sigmoid(z)
 
 
 def sine(z: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """sin(z)."""
+    """`sin(z)` and its slope: for integrands that oscillate."""
     return jnp.sin(z), jnp.cos(z)
 
 
 def relu(z: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """max(0, z), whose derivative jumps: for plain networks only."""
+    """`max(0, z)`, whose derivative jumps: for plain networks only.
+
+    The image of a Stein network would jump as its weights move.
+    """
     return jnp.where(z > 0, z, 0.0), jnp.where(z > 0, 1.0, 0.0)
 
 
@@ -84,20 +101,20 @@ ACTIVATIONS: Mapping[str, Activation] = MappingProxyType(
 SMOOTH = tuple(name for name in ACTIVATIONS if name != "relu")
 
 
-def _host_celu(z: Array) -> tuple[Array, Array, Array]:
+def _numpy_celu(z: Array) -> tuple[Array, Array, Array]:
     e = np.exp(np.minimum(z, 0.0))
     positive = z > 0
     return np.where(positive, z, e - 1.0), e, np.where(positive, 0.0, e)
 
 
-def _host_tanh(z: Array) -> tuple[Array, Array, Array]:
+def _numpy_tanh(z: Array) -> tuple[Array, Array, Array]:
     half = 1.0 / (1.0 + np.exp(2.0 * np.minimum(z, 300.0)))  # twice as fast as np.tanh
     a = 1.0 - 2.0 * half
     slope = 4.0 * half * (1.0 - half)
     return a, slope, -2.0 * a * slope
 
 
-# z -> (a, a', a'') in NumPy, for `networks.host`; others train through compiled programs.
-HOST_ACTIVATIONS: Mapping[str, Callable[[Array], tuple[Array, Array, Array]]] = MappingProxyType(
-    {"celu": _host_celu, "tanh": _host_tanh}
+# z -> (a, a', a'') in NumPy, for `networks.numpy_backend`; others train through compiled programs.
+NUMPY_ACTIVATIONS: Mapping[str, NumpyActivation] = MappingProxyType(
+    {"celu": _numpy_celu, "tanh": _numpy_tanh}
 )

@@ -1,6 +1,7 @@
 """The vector field u: a multilayer perceptron with its derivative along given directions."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import equinox as eqx
 import jax
@@ -11,13 +12,35 @@ from steinquad.networks.activations import ACTIVATIONS
 from steinquad.stein.divergence import divergence
 from steinquad.stein.inputs import NetworkFrame, SteinInputs
 
-__all__ = ["MLP", "hidden"]
+__all__ = ["MLP", "Layers", "hidden"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layers:
+    """The size of a field and what is in it: all that its first weights depend on but the seed.
+
+    Attributes:
+        dim: d, coordinates of the points.
+        outputs: k, integrands that share all layers but the last.
+        width: units a layer.
+        depth: activation layers.
+        activation: of every unit, by name.
+    """
+
+    dim: int
+    outputs: int = 1
+    width: int
+    depth: int = 2
+    activation: str
 
 
 def hidden(
     weights: Sequence[jax.Array], biases: Sequence[jax.Array], activation: str, z: jax.Array
 ) -> tuple[list[jax.Array], list[jax.Array]]:
-    """Activations and their derivatives in every layer, at one point `(d,)`."""
+    """Activations and their derivatives in every layer, at one point `(d,)`.
+
+    What a field and its divergence are made of.
+    """
     act = ACTIVATIONS[activation]
     values, slopes = [], []
     for w, b in zip(weights, biases, strict=True):
@@ -43,7 +66,10 @@ class MLP(eqx.Module):
         return len(self.weights) - 1
 
     def hidden(self, z: jax.Array) -> tuple[list[jax.Array], list[jax.Array]]:
-        """Activations and their derivatives in every layer, at one point `(d,)`."""
+        """Activations and their derivatives in every activation layer, at one point `(d,)`.
+
+        Two lists of `depth` arrays.
+        """
         return hidden(self.weights[:-1], self.biases[:-1], self.activation, z)
 
     def __call__(self, z: jax.Array) -> jax.Array:
@@ -52,33 +78,34 @@ class MLP(eqx.Module):
         return self.weights[-1] @ values[-1] + self.biases[-1]
 
     def image(self, inputs: SteinInputs, frame: NetworkFrame) -> jax.Array:
-        """S_m[u] at one point, (k,)."""
+        """S_m[u] at one point, (k,).
+
+        Drift times field plus divergence, exact, without automatic differentiation.
+
+        Args:
+            inputs: the point with its drift and multipliers.
+            frame: what all points share.
+        """
         values, slopes = self.hidden(inputs.z)
         u = self.weights[-1] @ values[-1] + self.biases[-1]
         return u @ inputs.drift + divergence(self.weights, slopes, inputs, frame)
 
     @classmethod
-    def initialize(
-        cls,
-        seed: int,
-        *,
-        dim: int,
-        outputs: int,
-        width: int,
-        depth: int,
-        activation: str,
-        aligned: bool = False,
-    ) -> "MLP":
+    def initialize(cls, seed: int, layers: Layers, *, aligned: bool = False) -> "MLP":
         """Weights and biases uniform on +-1/sqrt(fan in), as in the paper's experiments.
 
         With `aligned`, every unit of the first layer sees one coordinate to begin with, all
         coordinates in turn, by a weight of size 1/2 to 1 and a bias up to 1/2: in many dimensions
         a random direction is almost blind for what happens along any one of them.
+
+        >>> MLP.initialize(0, Layers(dim=2, width=4, activation="tanh")).weights[0].shape
+        (4, 2)
         """
+        dim, width, depth = layers.dim, layers.width, layers.depth
         rng = np.random.default_rng(seed)  # not JAX's: nothing to compile
         weights, biases = [], []
         for i, fan_in in enumerate([dim] + [width] * depth):
-            rows = (outputs, dim) if i == depth else (width,)
+            rows = (layers.outputs, dim) if i == depth else (width,)
             for kind, shape in ((weights, (*rows, fan_in)), (biases, rows)):
                 kind.append(jnp.asarray(rng.uniform(-1.0, 1.0, shape) / np.sqrt(fan_in)))
         if aligned:
@@ -87,4 +114,4 @@ class MLP(eqx.Module):
             sizes = rng.choice([-1.0, 1.0], width) * rng.uniform(0.5, 1.0, width)
             first[np.arange(width), seen] = sizes
             weights[0], biases[0] = jnp.asarray(first), jnp.asarray(rng.uniform(-0.5, 0.5, width))
-        return cls(tuple(weights), tuple(biases), activation)
+        return cls(tuple(weights), tuple(biases), layers.activation)

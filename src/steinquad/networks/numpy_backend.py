@@ -7,17 +7,19 @@ m_r(x) of the coordinates ("slots": one for all coordinates that share theirs, o
 
 T_r = L^-1 P_r L with P_r the projection on the coordinates of the slot. Everything is a matrix
 product or an elementwise function of a panel of points, and so is the derivative by the weights.
-Autodiff of `SteinNetwork` gives the same to rounding (tests/networks/test_host.py) and runs on
-accelerators and for other depths; compiling it takes seconds for every new shape, which is longer
-than most fits.
+Autodiff of `SteinNetwork` gives the same to rounding (tests/networks/test_numpy_backend.py) and
+runs on accelerators and for other depths; compiling it takes seconds for every new shape, which is
+longer than most fits.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from steinquad._types import Array
-from steinquad.networks.activations import HOST_ACTIVATIONS
+from steinquad.networks.activations import NUMPY_ACTIVATIONS, NumpyActivation
 from steinquad.networks.mlp import MLP
 from steinquad.networks.stein_network import SteinNetwork
 from steinquad.stein.inputs import NetworkFrame, SteinInputs
@@ -28,9 +30,13 @@ PANEL = 128  # points at a time: their arrays stay in a core's cache
 
 
 def suits(network: SteinNetwork) -> bool:
-    """Whether the formulas above are those of this network."""
+    """Whether the formulas above are those of this network.
+
+    An MLP of two activation layers with an activation that is known here. Others take the compiled
+    road.
+    """
     field = network.field
-    return isinstance(field, MLP) and field.depth == 2 and field.activation in HOST_ACTIVATIONS
+    return isinstance(field, MLP) and field.depth == 2 and field.activation in NUMPY_ACTIVATIONS
 
 
 @dataclass(frozen=True)
@@ -46,6 +52,7 @@ class _Layers:
     b3: Array  # (k, d)
     slots: list[Array]  # T_r, (d, d) each
     mixed: list[Array]  # N_r, (k, h2, h1) each
+    activation: NumpyActivation
 
     @classmethod
     def of(cls, network: SteinNetwork, frame: NetworkFrame) -> "_Layers":
@@ -55,63 +62,91 @@ class _Layers:
         groups = ([list(frame.shared)] if frame.shared else []) + [[i] for i in frame.varying]
         slots = [inner[:, group] @ outer[group] for group in groups]
         mixed = [np.swapaxes(w1 @ slot @ w3, 1, 2) for slot in slots]
-        return cls(np.asarray(network.theta0), w1, w2, w3, b1, b2, b3, slots, mixed)
+        activation = NUMPY_ACTIVATIONS[network.field.activation]
+        theta0 = np.asarray(network.theta0)
+        return cls(theta0, w1, w2, w3, b1, b2, b3, slots, mixed, activation)
 
 
-def _multipliers(inputs: SteinInputs, frame: NetworkFrame) -> Array:
-    """m_r at the points, (n, slots)."""
-    factors = np.asarray(inputs.factors)
-    return np.column_stack([np.asarray(inputs.scale), factors]) if frame.shared else factors
+class _Batch(NamedTuple):
+    """Some points as NumPy arrays."""
+
+    z: Array  # (n, d)
+    drift: Array  # (n, d)
+    m: Array  # m_r, (n, slots)
+
+    @classmethod
+    def of(cls, inputs: SteinInputs, frame: NetworkFrame) -> "_Batch":
+        factors = np.asarray(inputs.factors)
+        own = np.column_stack([np.asarray(inputs.scale), factors]) if frame.shared else factors
+        return cls(np.asarray(inputs.z), np.asarray(inputs.drift), own)
+
+    def panels(self, size: int) -> Iterator[tuple[slice, "_Batch"]]:
+        """So many points at a time, with their rows."""
+        for start in range(0, len(self.z), size):
+            rows = slice(start, start + size)
+            yield rows, _Batch(*(a[rows] for a in self))
 
 
-def values(network: SteinNetwork, inputs: SteinInputs, frame: NetworkFrame) -> Array:
-    """g at the points, (n, k)."""
+def values(
+    network: SteinNetwork, inputs: SteinInputs, frame: NetworkFrame, *, panel: int = PANEL
+) -> Array:
+    """g at the points, (n, k).
+
+    Args:
+        network: one that `suits`.
+        inputs: a batch of points.
+        frame: what they share.
+        panel: points at a time of a Jacobian; values alone take eight times as many.
+    """
     layers = _Layers.of(network, frame)
-    activation = HOST_ACTIVATIONS[network.field.activation]
-    z, drift, m = np.asarray(inputs.z), np.asarray(inputs.drift), _multipliers(inputs, frame)
-    out = np.empty((len(z), len(layers.theta0)))
-    for start in range(0, len(z), 8 * PANEL):
-        rows = slice(start, start + 8 * PANEL)
-        a1, d1, _ = activation(z[rows] @ layers.w1.T + layers.b1)
-        a2, d2, _ = activation(a1 @ layers.w2.T + layers.b2)
+    out = np.empty((len(inputs.z), len(layers.theta0)))
+    for rows, (z, drift, m) in _Batch.of(inputs, frame).panels(8 * panel):
+        a1, d1, _ = layers.activation(z @ layers.w1.T + layers.b1)
+        a2, d2, _ = layers.activation(a1 @ layers.w2.T + layers.b2)
         for k, theta0 in enumerate(layers.theta0):
             field = a2 @ layers.w3[k].T + layers.b3[k]
-            g = theta0 + np.einsum("ni,ni->n", drift[rows], field)
+            g = theta0 + np.einsum("ni,ni->n", drift, field)
             for r, mixed in enumerate(layers.mixed):
-                g += m[rows, r] * np.einsum("nj,nj->n", d2, d1 @ (layers.w2 * mixed[k]).T)
+                g += m[:, r] * np.einsum("nj,nj->n", d2, d1 @ (layers.w2 * mixed[k]).T)
             out[rows, k] = g
     return out
 
 
 def jacobian(
-    network: SteinNetwork, inputs: SteinInputs, frame: NetworkFrame, rows: Array
+    network: SteinNetwork,
+    inputs: SteinInputs,
+    frame: NetworkFrame,
+    rows: Array,
+    *,
+    panel: int = PANEL,
 ) -> Array:
     """g at the points, (n, k); its derivative by all weights goes to `rows`, (n, k, p).
 
     The order of the weights is that of `flatten`. Memory that is used again and again saves more
-    time than the arithmetic takes: fresh pages are dear.
+    time than the arithmetic takes: fresh pages are expensive.
+
+    Args:
+        network: one that `suits`.
+        inputs: a batch of points.
+        frame: what they share.
+        rows: where the derivative goes.
+        panel: points at a time.
     """
     layers = _Layers.of(network, frame)
-    z, drift, m = np.asarray(inputs.z), np.asarray(inputs.drift), _multipliers(inputs, frame)
-    g = np.empty((len(z), len(layers.theta0)))
-    for start in range(0, len(z), PANEL):
-        part = slice(start, start + PANEL)
-        _panel(
-            layers, network.field.activation, z[part], drift[part], m[part], g[part], rows[part]
-        )
+    g = np.empty((len(inputs.z), len(layers.theta0)))
+    for part, batch in _Batch.of(inputs, frame).panels(panel):
+        _fill(layers, batch, g[part], rows[part])
     return g
 
 
-def _panel(
-    layers: _Layers, name: str, z: Array, drift: Array, m: Array, g: Array, rows: Array
-) -> None:
+def _fill(layers: _Layers, batch: _Batch, g: Array, rows: Array) -> None:
     """Fill `g` and `rows` for one panel of points."""
+    z, drift, m = batch
     outputs, d, h = layers.w3.shape
     n = len(z)
     ends = np.cumsum([outputs, h * d, h * h, outputs * d * h, h, h])
-    activation = HOST_ACTIVATIONS[name]
-    a1, d1, c1 = activation(z @ layers.w1.T + layers.b1)
-    a2, d2, c2 = activation(a1 @ layers.w2.T + layers.b2)
+    a1, d1, c1 = layers.activation(z @ layers.w1.T + layers.b1)
+    a2, d2, c2 = layers.activation(a1 @ layers.w2.T + layers.b2)
     if outputs > 1:
         rows[:] = 0.0  # the last layers of other outputs
     for k in range(outputs):

@@ -28,13 +28,19 @@ class PlainMLP(eqx.Module):
         return len(self.biases)
 
     def image(self, inputs: SteinInputs, frame: NetworkFrame) -> jax.Array:
-        """The network at one point, without its last bias, (k,)."""
+        """The network at one point without its last bias, (k,).
+
+        Of the inputs it reads the coordinates only, and of the frame nothing.
+        """
         del frame
         values, _ = hidden(self.weights[:-1], self.biases, self.activation, inputs.z)
         return self.weights[-1] @ values[-1]
 
     @classmethod
     def like(cls, field: MLP) -> "PlainMLP":
-        """The same layers as those of a field, with one output instead of d components."""
+        """The same layers as those of a field, with one output instead of d components.
+
+        Its last weights are the mean of theirs: where a comparison with that Stein network starts.
+        """
         last = jnp.mean(field.weights[-1], axis=1)
         return cls((*field.weights[:-1], last), field.biases[:-1], field.activation)

@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from steinquad.networks.activations import ACTIVATIONS
+from steinquad.networks.mlp import Layers
 from steinquad.stein.inputs import NetworkFrame, SteinInputs, multipliers
 
 __all__ = ["SeparateMLP", "first_width"]
@@ -14,7 +15,10 @@ FEWEST_FIRST = 40  # units in the first layer
 
 
 def first_width(dim: int) -> int:
-    """Units of the first layer: at least two for every coordinate."""
+    """Units of the first layer for so many dimensions.
+
+    At least two for every coordinate, so that each can be bent both ways.
+    """
     return max(2 * dim, FEWEST_FIRST)
 
 
@@ -41,7 +45,10 @@ class SeparateMLP(eqx.Module):
         return np.resize(np.arange(self.weights[2].shape[1]), self.weights[0].shape[0])
 
     def image(self, inputs: SteinInputs, frame: NetworkFrame) -> jax.Array:
-        """S_m[u] at one point, (k,); the frame must be diagonal."""
+        """S_m[u] at one point, (k,), by the formula above.
+
+        The frame must be diagonal, as mixed coordinates are not seen one by one.
+        """
         act = ACTIVATIONS[self.activation]
         (w1, w2, w3), (b1, b2, b3) = self.weights, self.biases
         pick = np.equal.outer(self.seen, np.arange(w3.shape[1])).astype(w1.dtype)  # (h1, d)
@@ -52,11 +59,13 @@ class SeparateMLP(eqx.Module):
         return (w3 @ a2 + b3) @ inputs.drift + (mixed @ slopes) @ d2
 
     @classmethod
-    def initialize(
-        cls, seed: int, *, dim: int, outputs: int, width: int, activation: str
-    ) -> "SeparateMLP":
-        """All coordinates in turn by a weight of size 1/2 to 1; later layers as in `MLP`."""
+    def initialize(cls, seed: int, layers: Layers) -> "SeparateMLP":
+        """All coordinates in turn by a weight of size 1/2 to 1; later layers as in `MLP`.
+
+        Of the layers, the width is that of the second, and there are two whatever `depth` says.
+        """
         rng = np.random.default_rng(seed)
+        dim, outputs, width = layers.dim, layers.outputs, layers.width
         first = first_width(dim)
         w1 = rng.choice([-1.0, 1.0], first) * rng.uniform(0.5, 1.0, first)
         b1 = rng.uniform(-0.5, 0.5, first)
@@ -74,4 +83,4 @@ class SeparateMLP(eqx.Module):
             uniform(width, fan_in=first),
             uniform(outputs, dim, fan_in=width),
         )
-        return cls(weights, biases, activation)
+        return cls(weights, biases, layers.activation)

@@ -12,7 +12,11 @@ __all__ = ["SteinNetwork", "evaluate"]
 
 
 class SteinNetwork(eqx.Module):
-    """A network whose integral is its parameter `theta0`, one entry for each of k integrands."""
+    """A network whose integral is its parameter `theta0`, one entry for each of k integrands.
+
+    The rest, the Stein image of `field`, has mean zero whatever its weights are. With a `PlainMLP`
+    for a field it is an ordinary network and theta0 its last bias.
+    """
 
     theta0: jax.Array  # (k,)
     field: MLP | SeparateMLP | PlainMLP
@@ -23,5 +27,9 @@ class SteinNetwork(eqx.Module):
 
 
 def evaluate(network: SteinNetwork, inputs: SteinInputs, frame: NetworkFrame) -> jax.Array:
-    """g at a batch of points, (n, k)."""
+    """g at a batch of points, (n, k), in JAX.
+
+    To be compiled or differentiated by others; `training.objective.predict` is the fast way to
+    values alone.
+    """
     return jax.vmap(network, in_axes=(0, None))(inputs, frame)

@@ -20,7 +20,8 @@ from steinquad.api import estimate
 from steinquad.dataset import Dataset
 from steinquad.designs import IID
 from steinquad.errors import InputError
-from steinquad.estimate import Estimate, Status
+from steinquad.estimate import Estimate
+from steinquad.fit import Status
 from steinquad.measures.base import Measure
 from steinquad.methods.base import Method
 from steinquad.paper.clock import cpu_seconds

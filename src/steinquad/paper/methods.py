@@ -22,7 +22,7 @@ from steinquad.training.adam import Adam
 from steinquad.training.gauss_newton import GaussNewton
 from steinquad.training.hessian_free import HessianFree
 from steinquad.training.lbfgs import LBFGS
-from steinquad.training.optimizers import Optimizer
+from steinquad.training.optimizer import Optimizer
 
 __all__ = [
     "CHAINS",

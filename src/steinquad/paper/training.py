@@ -8,10 +8,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from steinquad._float64 import float64
-from steinquad._types import Array, no_progress
+from steinquad._types import Array
 from steinquad.dataset import Dataset
 from steinquad.fitting.standard_frame import StandardFrame
-from steinquad.networks.mlp import MLP
+from steinquad.networks.mlp import MLP, Layers
 from steinquad.networks.plain_mlp import PlainMLP
 from steinquad.networks.stein_network import SteinNetwork
 from steinquad.paper.record import Mark
@@ -20,7 +20,7 @@ from steinquad.stein.multipliers import Constant, PaperBoundary
 from steinquad.training.adam import Adam
 from steinquad.training.hessian import condition_number, hessian
 from steinquad.training.objective import Penalty, TrainingSet, flatten, value
-from steinquad.training.optimizers import Optimizer
+from steinquad.training.optimizer import Optimizer
 
 __all__ = ["MARKS", "Training"]
 
@@ -70,9 +70,9 @@ class Training:
                 seen.append((step, clock() - start, weights.copy()))
 
         # Compiled beforehand: what is compared is the cost of steps.
-        replace(optimizer, max_steps=1).fit(network, data, flat=False, progress=no_progress)
+        replace(optimizer, max_steps=1).fit(network, data, flat=False)
         start = clock()
-        done = optimizer.fit(network, data, flat=False, progress=no_progress, watch=watch)
+        done = optimizer.fit(network, data, flat=False, watch=watch)
         steps = len(done.losses)
         if steps and (not seen or seen[-1][0] < steps):
             seen.append((steps, clock() - start, flatten(done.network)))
@@ -89,14 +89,8 @@ class Training:
         }
 
     def _initial(self, dim: int, seed: int) -> SteinNetwork:
-        field = MLP.initialize(
-            seed,
-            dim=dim,
-            outputs=1,
-            width=self.width,
-            depth=self.depth,
-            activation=self.activation,
-        )
+        layers = Layers(dim=dim, width=self.width, depth=self.depth, activation=self.activation)
+        field = MLP.initialize(seed, layers)
         return SteinNetwork(jnp.zeros(1), field if self.stein else PlainMLP.like(field))
 
     def _mark(

@@ -32,7 +32,7 @@ def diagnose(
     """
     if not 0 <= output < len(np.atleast_1d(estimate.mean)):
         raise InputError(f"output is {output}; the estimate has {np.size(estimate.mean)} outputs.")
-    panels = 3 if len(estimate.history.get("loss", ())) else 2
+    panels = 3 if len(estimate.fit.history.get("loss", ())) else 2
     figure = new_figure(4.0 * panels, 3.6, layout="constrained")
     axes = figure.subplots(1, panels)
     _fit(axes[0], estimate, output)
@@ -48,15 +48,13 @@ def diagnose(
 
 
 def _fit(axis: Any, estimate: "Estimate", output: int) -> None:
-    if estimate.values is None:
-        return
     values = estimate.values[:, output]
-    if estimate.fitted is None:
+    if estimate.fit.fitted is None:
         axis.hist(values, bins=40, color=FAINT)
         axis.set(title="values of f", xlabel="f(x)", ylabel="points")
         return
     step = max(1, len(values) // MOST_POINTS)
-    fitted = estimate.fitted[::step, output]
+    fitted = estimate.fit.fitted[::step, output]
     axis.plot([values.min(), values.max()], [values.min(), values.max()], color=FAINT, lw=1)
     axis.plot(fitted, values[::step], ".", ms=2, color=INK, alpha=0.5, rasterized=True)
     axis.set(title="fit", xlabel="fitted g(x)", ylabel="f(x)")
@@ -82,6 +80,6 @@ def _integral(axis: Any, estimate: "Estimate", output: int, truth: float | None)
 
 
 def _training(axis: Any, estimate: "Estimate") -> None:
-    loss = estimate.history["loss"]
+    loss = estimate.fit.history["loss"]
     axis.semilogy(np.arange(1, len(loss) + 1), loss, color=INK, lw=1.2)
     axis.set(title="training", xlabel="step", ylabel="loss")

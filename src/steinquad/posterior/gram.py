@@ -35,7 +35,15 @@ class Gram(Protocol):
 
 
 def own_gram(gram: Gram, logs: Array, points: KernelPoints) -> Array:
-    """Covariances of all points with each other, (n, n), in Fortran order."""
+    """Covariances of all points with each other, (n, n), in Fortran order.
+
+    That is how LAPACK takes a matrix that it factors in place.
+
+    Args:
+        gram: the covariance function.
+        logs: logarithms of its lengthscales.
+        points: a pytree of arrays (n, ...).
+    """
     n, tiles = _tiles(points)
     matrix = np.empty((n, n), order="F")
     for i, (rows, one) in enumerate(tiles):
@@ -47,7 +55,7 @@ def own_gram(gram: Gram, logs: Array, points: KernelPoints) -> Array:
 
 
 def cross_gram(gram: Gram, logs: Array, rows: KernelPoints, columns: KernelPoints) -> Array:
-    """Covariances between two sets of points, (n, m)."""
+    """Covariances between two sets of points, (n, m); arguments as those of `own_gram`."""
     (n, tiles), (m, others) = _tiles(rows), _tiles(columns)
     matrix = np.empty((n, m))
     for at, one in tiles:
@@ -58,7 +66,11 @@ def cross_gram(gram: Gram, logs: Array, rows: KernelPoints, columns: KernelPoint
 
 
 def pull_back(gram: Gram, logs: Array, points: KernelPoints, cotangent: Array) -> Array:
-    """Derivative of `sum(cotangent * own_gram)` by the lengthscales; cotangent is symmetric."""
+    """Derivative of `sum(cotangent * own_gram)` by the log lengthscales.
+
+    Gradients of a likelihood without a matrix for each lengthscale. The cotangent (n, n) must be
+    symmetric.
+    """
     _, tiles = _tiles(points)
     total = np.zeros(len(logs))
     for i, (rows, one) in enumerate(tiles):
@@ -70,7 +82,7 @@ def pull_back(gram: Gram, logs: Array, points: KernelPoints, cotangent: Array) -
 
 
 def variances(gram: Gram, logs: Array, points: KernelPoints) -> Array:
-    """Covariance of every point with itself, (n,)."""
+    """Covariance of every point with itself, (n,): the diagonal of `own_gram` without the rest."""
     _, tiles = _tiles(points)
     return np.concatenate(
         [np.asarray(_variances(gram, logs, one))[: _length(rows)] for rows, one in tiles]

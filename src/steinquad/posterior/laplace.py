@@ -19,8 +19,8 @@ from steinquad._types import Array
 from steinquad.networks.stein_network import SteinNetwork
 from steinquad.training.curvature import DENSE_LIMIT
 from steinquad.training.evidence import Precisions, Spectrum, tune
-from steinquad.training.krylov import Nystroem, lanczos_spectrum, quadratic_form
-from steinquad.training.model import Device, Model, model
+from steinquad.training.krylov import Nystroem, ShiftedGram, lanczos_spectrum, quadratic_form
+from steinquad.training.model import CompiledModel, Model, model
 from steinquad.training.objective import TrainingSet, flatten, theta0_entries
 
 __all__ = ["LaplacePosterior", "laplace", "prior_precision"]
@@ -64,12 +64,21 @@ class _Fitted:
 
 
 def prior_precision(theta0: np.ndarray, alpha: float, flat: bool) -> Array:
-    """Diagonal of the prior precision: alpha, and 0 on theta0 if its prior is flat."""
+    """Diagonal of the prior precision, (p,): alpha, and 0 on theta0 if its prior is flat.
+
+    Args:
+        theta0: which parameters are integrals, a mask (p,).
+        alpha: precision of the weights.
+        flat: whether the prior of the integrals is.
+    """
     return np.where(theta0 & flat, 0.0, alpha)
 
 
 def output_noise(at: Model, vector: Array) -> tuple[Array, float]:
-    """Root mean square residual of each output relative to their mean, and |r / noise|^2."""
+    """Root mean square residual of each output relative to their mean, (k,), and |r / noise|^2.
+
+    Outputs of different noise share one precision that way.
+    """
     sums = at.squares(vector)
     if len(sums) == 1 or sums.min() == 0.0:
         return np.ones(len(sums)), float(sums.sum())
@@ -78,16 +87,26 @@ def output_noise(at: Model, vector: Array) -> tuple[Array, float]:
 
 
 def laplace(
-    network: SteinNetwork, data: TrainingSet, *, flat: bool, seed: int = 0
+    network: SteinNetwork,
+    data: TrainingSet,
+    *,
+    flat: bool,
+    seed: int = 0,
+    dense_limit: int | None = None,
 ) -> LaplacePosterior:
-    """Posterior with prior and noise precision of highest evidence.
+    """Gaussian posterior of a trained network, at the prior and noise precision of most evidence.
 
     Args:
         network: trained weights.
         data: what they were trained on.
         flat: a flat prior on theta0; otherwise it shares the prior of the weights (the paper).
         seed: of the probes of the matrix-free way; the dense way draws nothing.
+        dense_limit: most weights, or residuals, of which a matrix is formed and factored.
+
+    Returns:
+        The covariance of the integrals, and that of all weights where its matrix was formed.
     """
+    limit = DENSE_LIMIT if dense_limit is None else dense_limit
     vector = flatten(network)
     theta0 = theta0_entries(network)
     at = model(network, data)
@@ -100,12 +119,12 @@ def laplace(
         "weight": float(vector[penalized] @ vector[penalized]),
     }
     fitted = _Fitted(vector, theta0, flat, noise, scalars)
-    if len(vector) <= DENSE_LIMIT:
+    if len(vector) <= limit:
         return _dense(at, fitted)
     rows = data.blocks.weights.size * k
-    if rows <= min(DENSE_LIMIT, MOST_JACOBIAN // len(vector)):
+    if rows <= min(limit, MOST_JACOBIAN // len(vector)):
         return _by_residuals(at, fitted)
-    return _matrix_free(Device(network, data), fitted, seed)
+    return _matrix_free(CompiledModel(network, data), fitted, seed)
 
 
 def _dense(at: Model, fitted: _Fitted) -> LaplacePosterior:
@@ -153,7 +172,7 @@ def _by_residuals(at: Model, fitted: _Fitted) -> LaplacePosterior:
     return LaplacePosterior(np.linalg.inv(precision), precisions, noise, 0.0, None, None, jitter)
 
 
-def _matrix_free(at: Device, fitted: _Fitted, seed: int) -> LaplacePosterior:
+def _matrix_free(at: CompiledModel, fitted: _Fitted, seed: int) -> LaplacePosterior:
     """Eliminate theta0, whose block of G is diagonal, and bound what the weights add to it.
 
     With `a = diag(beta G_00 + alpha0)` and `C = beta G_w0`, the covariance of theta0 is
@@ -188,10 +207,11 @@ def _matrix_free(at: Device, fitted: _Fitted, seed: int) -> LaplacePosterior:
     a = beta * g00 + (0.0 if fitted.flat else alpha)
     operator = eliminated(beta * g00 / a)
     nystroem = Nystroem.build(operator, p - k, min(NYSTROEM_RANK, (p - k) // 2), seed)
+    shifted = ShiftedGram(operator, nystroem, alpha, beta)
     b = beta * columns[w] / a  # (p - k, k)
 
     def form(v: Array) -> tuple[float, float]:
-        bounds = quadratic_form(operator, v, alpha=alpha, beta=beta, nystroem=nystroem)
+        bounds = quadratic_form(shifted, v)
         return bounds.lower, bounds.upper
 
     covariance, gap = np.diag(1.0 / a), 0.0

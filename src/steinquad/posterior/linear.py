@@ -21,7 +21,10 @@ LEAST_FREEDOM = 1e-8  # of a left-out point: 1 - leverage
 
 @dataclass(frozen=True)
 class Factored:
-    """Centered and weighted features with their QR factors."""
+    """Centered and weighted features with their QR factors.
+
+    Made once by `factor`, asked for the posterior under any number of leading features.
+    """
 
     q: Array  # (n, F)
     r: Array  # (F, F)
@@ -112,7 +115,15 @@ class LinearPosterior:
     _values: Array
 
     def predicted_variance(self, phi: Array, feature_mean: Array, total: float) -> Array:
-        """Posterior variance of g at points with features `phi`, (n, F) -> (n, k)."""
+        """Posterior variance of g at points with features `phi`, (n, F) -> (n, k).
+
+        That of the noise is not included.
+
+        Args:
+            phi: features of the points, as many as the posterior has.
+            feature_mean: of the data, `Factored.feature_mean`.
+            total: of the weights of the data, `Factored.total`.
+        """
         rows = (phi - feature_mean) @ self._vt.T
         columns = [
             (1.0 / total + rows**2 @ (1.0 / (self._values**2 + alpha / beta))) / beta
@@ -122,7 +133,15 @@ class LinearPosterior:
 
 
 def factor(phi: Array, y: Array, weights: Array) -> Factored:
-    """Center, weight and factor; columns in nested order."""
+    """Center, weight and factor.
+
+    Columns in nested order, so that any leading ones can be had from one factorization.
+
+    Args:
+        phi: features at the points, (n, F).
+        y: values, (n, k).
+        weights: of the points, (n,).
+    """
     w = weights / weights.sum()
     mean = w @ phi
     root = np.sqrt(weights)

@@ -1,5 +1,5 @@
 """What a study found, as one page for people (HTML, Markdown) or as data (JSON)."""
 
-from steinquad.report.write import check_targets, write_report
+from steinquad.report.files import check_targets, write
 
-__all__ = ["check_targets", "write_report"]
+__all__ = ["check_targets", "write"]

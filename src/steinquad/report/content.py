@@ -21,7 +21,7 @@ from steinquad.report.sensitivity import (
     no_sensitivity,
     sensitivity,
 )
-from steinquad.studies.answer import Gathered, gather, independent
+from steinquad.studies.gathered import Gathered
 from steinquad.studies.points import REPLICATES
 from steinquad.studies.study import Study
 from steinquad.summaries.statistic import Statistic
@@ -47,21 +47,29 @@ def collect(
     *,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Everything that a report tells of a study, ready for JSON; numbers have all their digits."""
+    """Everything that a report tells of a study, ready for JSON; numbers have all their digits.
+
+    Args:
+        study: its store is read once.
+        estimate: the answer to all that is stored, if there is one already.
+        distribution: the statistics that go with it, likewise.
+        progress: called with (step, total, loss) while a method is trained.
+    """
     store = study.evaluations
     counts = store.counts()  # first: complains of a store that is not there
-    data = gather(store, None, study.measure.dim, len(study.outputs), study.points)
+    look = study.look()
+    data = look.data
     refused = None
     if estimate is None or estimate.stats.get("evaluations") != data.n:
         estimate, distribution = None, None
         try:
-            estimate = study.estimate(n=data.n, progress=progress)
+            estimate = look.estimate(progress)
         except InputError as error:
             refused = str(error)
     if estimate is not None and distribution is None:
         asked = isinstance(study.outputs, Mapping)  # a model is worth its time only then
-        distribution = study.distribution(estimate, model=asked, progress=progress)
-    drawn = independent(data, study.points)
+        distribution = look.distribution(estimate, model=asked, progress=progress)
+    drawn = data.independent()
     inputs = [
         {"name": name, "unit": study.units.get(name, ""), "middle90": _middle(drawn.x[:, i])}
         for i, name in enumerate(study.measure.names)
@@ -88,11 +96,10 @@ def collect(
             "python": platform.python_version(),
             **{name: version(name) for name in PACKAGES},
         },
-        "integrand_versions": store.versions(),
+        "integrand_versions": list(look.versions),
         "cite": {key: text.format(version("steinquad")) for key, text in CITE.items()},
     }
-    if estimate is not None:
-        assert distribution is not None
+    if estimate is not None and distribution is not None:
         content |= _answer(study, estimate, data, distribution)
     return _without_nan(content)
 
@@ -104,14 +111,14 @@ def _answer(
     distribution: Mapping[str, Sequence[Statistic]],
 ) -> dict[str, Any]:
     reason = no_sensitivity(estimate, study.measure)
-    found = None
+    indices = None
     if reason is None:
-        found = sensitivity(estimate, study.measure, seed=int(study.seed))
+        indices = sensitivity(estimate, study.measure, seed=int(study.seed))
     record = estimate.to_dict()
     before = [(n, each) for n, each in study.kept_estimates() if n < data.n]
     kept = [*before, (data.n, record)]
     low, high = (np.atleast_1d(side) for side in estimate.interval(0.95))
-    drawn = independent(data, study.points).fx
+    drawn = data.independent().fx
     outputs = []
     for j, name in enumerate(study.outputs):
         outputs.append(
@@ -124,11 +131,11 @@ def _answer(
                 "spread": float(drawn[:, j].std(ddof=1)),
                 "distribution": [each.to_dict() for each in distribution[name]],
                 "convergence": [_look(n, each, j) for n, each in kept],
-                "average": _averages(data, j, study.points),
+                "average": _averages(data, j),
                 "weighted": bool(np.any(data.weights != 1.0)),
                 "check": _check(estimate, j, drawn[:, j]),
                 "predicted": _predicted(estimate, j),
-                "effects": [] if found is None else _effects(found, study.measure.names, j),
+                "effects": [] if indices is None else _effects(indices, study.measure.names, j),
             }
         )
     return {
@@ -157,14 +164,14 @@ def _look(n: int, record: Mapping[str, Any], j: int) -> dict[str, Any]:
     }
 
 
-def _averages(data: Gathered, j: int, kind: str) -> list[dict[str, Any]]:
+def _averages(data: Gathered, j: int) -> list[dict[str, Any]]:
     """The average of the first values, with its standard error: of Sobol points by replicates."""
     values, n = data.fx[:, j], len(data.fx)
-    replicates = data.numbers % REPLICATES if kind == "sobol" else None
+    replicates = data.replicates
     looks = (
         np.geomspace(max(FIRST_LOOK * n, min(FEWEST_LOOKED_AT, n)), n, LOOKS).round().astype(int)
     )
-    found = []
+    averages = []
     for m in np.unique(looks).tolist():
         weights, groups = data.weights[:m], None if replicates is None else replicates[:m]
         error = half = None
@@ -172,8 +179,8 @@ def _averages(data: Gathered, j: int, kind: str) -> list[dict[str, Any]]:
             (error,), dof = standard_error(values[:m, None], weights, groups)
             error, half = float(error), float(stdtrit(dof, 0.975) * error)
         mean = float(np.average(values[:m], weights=weights))
-        found.append({"n": m, "mean": mean, "std": error, "half95": half})
-    return found
+        averages.append({"n": m, "mean": mean, "std": error, "half95": half})
+    return averages
 
 
 def _check(estimate: Estimate, j: int, values: Array) -> dict[str, Any] | None:
@@ -198,8 +205,8 @@ def _predicted(estimate: Estimate, j: int) -> dict[str, Any] | None:
     """Pairs of predicted and simulated values, of points that the fit has not seen if it can."""
     shown = None if estimate.check is None else estimate.check.predicted
     cross_fitted = shown is not None
-    shown = shown if cross_fitted else estimate.fitted
-    if shown is None or estimate.values is None or estimate.fitted is None:
+    shown = shown if cross_fitted else estimate.fit.fitted
+    if shown is None or estimate.fit.fitted is None:
         return None
     rows = np.flatnonzero(np.isfinite(shown[:, j]))
     rows = (
@@ -213,18 +220,18 @@ def _predicted(estimate: Estimate, j: int) -> dict[str, Any] | None:
     }
 
 
-def _effects(found: Sensitivity, names: tuple[str, ...], j: int) -> list[dict[str, Any]]:
+def _effects(indices: Sensitivity, names: tuple[str, ...], j: int) -> list[dict[str, Any]]:
     """Of every input, or group of inputs that depend on each other, the most important first."""
     effects = []
-    for i, columns in enumerate(found.columns):
-        curve = found.curves[i]
+    for i, columns in enumerate(indices.columns):
+        curve = indices.curves[i]
         effects.append(
             {
                 "inputs": [names[column] for column in columns],
-                "first": float(found.first[i, j]),
-                "first_std": float(found.first_std[i, j]),
-                "total": float(found.total[i, j]),
-                "total_std": float(found.total_std[i, j]),
+                "first": float(indices.first[i, j]),
+                "first_std": float(indices.first_std[i, j]),
+                "total": float(indices.total[i, j]),
+                "total_std": float(indices.total_std[i, j]),
                 "curve": curve
                 and {
                     "x": curve.x.tolist(),

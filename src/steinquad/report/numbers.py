@@ -10,7 +10,12 @@ SUSPICIOUS = 15  # digits beyond which a double has nothing to say
 
 
 def with_std(mean: float, std: float, unit: str = "") -> str:
-    """Mean and std with as many digits as the std knows, two of its own.
+    """Mean and std with as many digits as the std knows, two of its own, for one line of text.
+
+    Args:
+        mean: any number, also one that is not finite.
+        std: where it is zero or not finite, both stand by themselves.
+        unit: behind the number, if there is one.
 
     >>> with_std(0.0091930654, 2.2e-7, "m")
     '(9.19307 ± 0.00022) × 10⁻³ m'
@@ -25,7 +30,14 @@ def with_std(mean: float, std: float, unit: str = "") -> str:
 
 
 def rounded(value: float, mean: float, std: float, unit: str = "") -> str:
-    """A value in the place of `mean`, with the digits that `with_std(mean, std)` has."""
+    """A value in the place of `mean`, with the digits that `with_std(mean, std)` has.
+
+    Args:
+        value: to be written.
+        mean: the number that it stands beside.
+        std: the uncertainty that decides on the digits.
+        unit: behind the number, if there is one.
+    """
     power, decimals = _scale(mean, std)
     if decimals is None or not math.isfinite(value):
         return _unit(short(value, 10), unit)

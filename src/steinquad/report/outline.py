@@ -34,7 +34,11 @@ MEANING = {
 
 
 def outline(content: dict[str, Any]) -> Iterator[Block]:
-    """All blocks of the page in their order."""
+    """All blocks of the page in their order, for `to_html` and `to_markdown` to render.
+
+    Args:
+        content: what `collect` gave.
+    """
     study, answer = content["study"], content["answer"]
     yield Heading(1, study["name"])
     if answer is None:
@@ -81,11 +85,11 @@ def _verdict(content: dict[str, Any]) -> Iterator[Block]:
     kind = "good" if code in GOOD else "doubt"
     yield Note(kind, f"Status {code}: {MEANING[code]}", sentence)
     if until is not None:
-        wanted = " and ".join(
+        targets = " and ".join(
             f"{key.replace('_', ' ')} ≤ {short(value)}" for key, value in until.items()
         )
         reached = "reached" if answer["target_reached"] else "not reached"
-        yield Text(f"Target, for every output: {wanted}; {reached}.")
+        yield Text(f"Target, for every output: {targets}; {reached}.")
 
 
 def _answer(output: dict[str, Any]) -> Answer:
@@ -119,9 +123,9 @@ def _distribution(output: dict[str, Any]) -> Iterator[Block]:
         yield Text("An end that is not given would take more runs.")
 
 
-def _statistic(found: dict[str, Any], unit: str) -> Row:
+def _statistic(row: dict[str, Any], unit: str) -> Row:
     """A row with as many digits as the interval is worth."""
-    kind, at = found["kind"], _number(found["at"])
+    kind, at = row["kind"], _number(row["at"])
     labels = {
         "std": "standard deviation",
         "quantile": f"{short(100 * at, 6)} % quantile",
@@ -129,7 +133,7 @@ def _statistic(found: dict[str, Any], unit: str) -> Row:
         "below": f"chance of less than {short(at, 6, unit)}",
     }
     unit = unit if kind in ("std", "quantile") else ""
-    value, ends = _number(found["value"]), (found["low"], found["high"])
+    value, ends = _number(row["value"]), (row["low"], row["high"])
     half = max((abs(end - value) for end in ends if end is not None), default=0.0)
     if None in ends:
         low, high = ("…" if end is None else rounded(end, value, half, unit) for end in ends)
@@ -140,7 +144,7 @@ def _statistic(found: dict[str, Any], unit: str) -> Row:
         labels[kind],
         rounded(value, value, half, unit),
         between,
-        "model" if found["uses_model"] else "runs",
+        "model" if row["uses_model"] else "runs",
     )
 
 

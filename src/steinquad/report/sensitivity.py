@@ -27,7 +27,6 @@ from steinquad.measures.product import Product
 __all__ = ["Curve", "Sensitivity", "independent_columns", "no_sensitivity", "sensitivity"]
 
 DRAWS, CURVE_DRAWS, GRID = 8192, 256, 32
-CHUNK = 4096  # points that are predicted together: the memory of a process grows with them
 INNER = (0.01, 0.99)  # quantiles between which main effects are shown
 
 
@@ -59,22 +58,31 @@ class Sensitivity:
 
 
 def independent_columns(measure: Measure) -> list[list[int]]:
-    """Columns in groups that are independent of each other, as far as the measure tells."""
+    """Columns in groups that are independent of each other, as far as the measure tells.
+
+    Args:
+        measure: of the inputs; one that tells nothing is one group.
+    """
     if "cdf" in measure.provides or measure.dim == 1:  # one a coordinate: independent ones
         return [[i] for i in range(measure.dim)]
     if not isinstance(measure, Product):
         return [list(range(measure.dim))]
-    found: list[list[int]] = []
+    groups: list[list[int]] = []
     start = 0
     for block in measure.blocks.values():
-        found += [[start + i for i in group] for group in independent_columns(block)]
+        groups += [[start + i for i in group] for group in independent_columns(block)]
         start += block.dim
-    return found
+    return groups
 
 
 def no_sensitivity(estimate: Estimate, measure: Measure) -> str | None:
-    """Why there is no telling which inputs matter, or None."""
-    if estimate.predictor is None or estimate.fitted is None:
+    """Why there is no telling which inputs matter, as a sentence for the report, or None.
+
+    Args:
+        estimate: whose model would be asked.
+        measure: of the inputs, of which some have to be independent of others.
+    """
+    if estimate.fit.model is None or estimate.fit.fitted is None:
         return (
             f"The method {estimate.method} averages the values and has no model of the outputs, "
             "so there is no telling which inputs matter. Other methods have one."
@@ -88,25 +96,29 @@ def no_sensitivity(estimate: Estimate, measure: Measure) -> str | None:
 
 
 def sensitivity(estimate: Estimate, measure: Measure, *, seed: int) -> Sensitivity:
-    """Indices and main effects of the fitted model; see the module."""
+    """Sobol indices and main effects of the fitted model; see the module for the estimators.
+
+    Args:
+        estimate: with a model, see `no_sensitivity`.
+        measure: of the inputs, from which fresh points are drawn.
+        seed: of these draws.
+    """
     a, b = measure.sample(2 * DRAWS, seed=seed).reshape(2, DRAWS, measure.dim)
     g_a, g_b = _predict(estimate, a), _predict(estimate, b)
     columns = independent_columns(measure)
-    found, curves = [], []
+    indices, curves = [], []
     for group in columns:
         c = b.copy()
         c[:, group] = a[:, group]
-        found.append(_indices(g_a, g_b, _predict(estimate, c)))
+        indices.append(_indices(g_a, g_b, _predict(estimate, c)))
         one = len(group) == 1
         curves.append(_curve(estimate, group[0], a, b, g_a, g_b) if one else None)
-    first, first_std, total, total_std = np.stack(found, axis=1)
+    first, first_std, total, total_std = np.stack(indices, axis=1)
     return Sensitivity(columns, first, first_std, total, total_std, curves)
 
 
 def _predict(estimate: Estimate, x: Array) -> Array:
-    assert estimate.predictor is not None
-    parts = [x[i : i + CHUNK] for i in range(0, len(x), CHUNK)]
-    return np.concatenate([estimate.predictor(part, None, False)[0] for part in parts])
+    return estimate.fit.predict(estimate.space.points(x))[0]
 
 
 def _indices(g_a: Array, g_b: Array, g_c: Array) -> Array:
@@ -125,9 +137,9 @@ def _indices(g_a: Array, g_b: Array, g_c: Array) -> Array:
         total = np.mean((b - c) ** 2, axis=0) / (2 * variance)
         noise = ((b - c) ** 2 - total * (a**2 + b**2)) / (2 * variance)
         total_std = np.std(noise, axis=0) / np.sqrt(len(a))
-    found = np.stack([first, first_std, total, total_std])
+    indices = np.stack([first, first_std, total, total_std])
     flat = np.ptp(np.concatenate([g_a, g_b]), axis=0) == 0
-    return np.where(flat | ~np.isfinite(found), np.nan, found)
+    return np.where(flat | ~np.isfinite(indices), np.nan, indices)
 
 
 def _curve(estimate: Estimate, column: int, a: Array, b: Array, g_a: Array, g_b: Array) -> Curve:

@@ -13,7 +13,7 @@ from numpy.polynomial import legendre
 from steinquad._types import Array
 from steinquad.dataset import Dataset
 from steinquad.measures.base import Measure
-from steinquad.measures.factors import Factors, factors
+from steinquad.measures.factors import Factors
 from steinquad.stein.features import Features, index_set
 
 __all__ = ["CdfLegendre"]
@@ -21,16 +21,24 @@ __all__ = ["CdfLegendre"]
 
 @dataclass(frozen=True)
 class CdfLegendre(Features):
-    """Tensor Legendre polynomials of the exact distribution functions; normals are whitened."""
+    """Tensor Legendre polynomials of the exact distribution functions; normals are whitened.
 
-    law: Measure | Factors | None = None
+    Orthonormal, so that regression on them is well conditioned; for product measures.
+
+    Attributes:
+        distribution: measure with a cdf, or its independent factors; set by `fit`.
+        dim: coordinates; set by `fit`.
+        name: for tables.
+    """
+
+    distribution: Measure | Factors | None = None
     dim: int = 0
     name: str = "Legendre(cdf)"
 
     def obstacle(self, data: Dataset, measure: Measure | None) -> str | None:
         """Independent coordinates with a known cdf are needed, perhaps after whitening."""
         del data
-        if _law(measure) is not None:
+        if _distribution(measure) is not None:
             return None
         what = "no measure was given" if measure is None else f"{type(measure).__name__} has none"
         return (
@@ -40,7 +48,7 @@ class CdfLegendre(Features):
 
     def fit(self, data: Dataset, measure: Measure | None) -> "CdfLegendre":
         """Remember the distribution functions."""
-        return replace(self, law=_law(measure), dim=data.dim)
+        return replace(self, distribution=_distribution(measure), dim=data.dim)
 
     def size(self, order: int) -> int:
         """Number of multi-indices of degree 1 to `order`."""
@@ -51,13 +59,16 @@ class CdfLegendre(Features):
         return index_set(self.dim, order).sum(axis=1).astype(np.float64)
 
     def uniform(self, x: Array) -> Array:
-        """The points as uniform variables, (n, d)."""
-        if isinstance(self.law, Factors):
-            z = self.law.affine.points(x)
-            laws = self.law.components[0]
-            return np.stack([law.cdf(z[:, i]) for i, law in enumerate(laws)], axis=1)
-        assert self.law is not None, "call fit first"
-        return self.law.cdf(x)
+        """The points as uniform variables, (n, d).
+
+        Each coordinate through its distribution function, whitened first if need be.
+        """
+        if isinstance(self.distribution, Factors):
+            z = self.distribution.affine.points(x)
+            marginals = self.distribution.components[0]
+            return np.stack([each.cdf(z[:, i]) for i, each in enumerate(marginals)], axis=1)
+        assert self.distribution is not None, "call fit first"
+        return self.distribution.cdf(x)
 
     def __call__(self, x: Array, score: Array | None, order: int) -> Array:
         """Products of orthonormal Legendre polynomials."""
@@ -73,10 +84,10 @@ class CdfLegendre(Features):
         return values.T
 
 
-def _law(measure: Measure | None) -> Measure | Factors | None:
+def _distribution(measure: Measure | None) -> Measure | Factors | None:
     if measure is None:
         return None
     if "cdf" in measure.provides:
         return measure
-    known = factors(measure)
+    known = measure.factors()
     return known if known is not None and known.independent else None

@@ -26,7 +26,10 @@ def divergence_by_trace(
     inputs: SteinInputs,
     frame: NetworkFrame,
 ) -> jax.Array:
-    """Divergence by the trace identity, for one or two activation layers, (k,)."""
+    """Divergence by the trace identity, for one or two activation layers, (k,).
+
+    Arguments as those of `divergence`.
+    """
     total = jnp.zeros(weights[-1].shape[0])
     if frame.shared:
         pooled = _pooled(weights, frame)
@@ -46,7 +49,10 @@ def divergence_by_tangents(
     inputs: SteinInputs,
     frame: NetworkFrame,
 ) -> jax.Array:
-    """Divergence by one forward tangent a coordinate, for any depth, (k,)."""
+    """Divergence by one forward tangent a coordinate, for any depth, (k,).
+
+    Arguments as those of `divergence`.
+    """
     every = tuple(range(frame.inner.shape[0]))
     return _diagonal(weights, slopes, frame, every) @ multipliers(inputs, frame)
 
@@ -57,7 +63,16 @@ def divergence(
     inputs: SteinInputs,
     frame: NetworkFrame,
 ) -> jax.Array:
-    """The cheaper of the two exact ways for this depth, (k,)."""
+    """The cheaper of the two exact ways for this depth, (k,).
+
+    The trace identity for one or two activation layers, tangents for more.
+
+    Args:
+        weights: matrices of all layers.
+        slopes: `a'` of each activation layer at the point.
+        inputs: the point.
+        frame: what all points share.
+    """
     by = divergence_by_trace if len(slopes) <= 2 else divergence_by_tangents
     return by(weights, slopes, inputs, frame)
 

@@ -26,25 +26,34 @@ class Features(ABC):
     highest: int = 60  # order worth trying
 
     def obstacle(self, data: Dataset, measure: Measure | None) -> str | None:
-        """Why they cannot be formed on such data, in a sentence, or None."""
+        """Why they cannot be formed on such data, in a sentence that says what to do, or None.
+
+        Asked before `fit`, so that a method can refuse politely.
+        """
         del data, measure
         return None
 
     def fit(self, data: Dataset, measure: Measure | None) -> "Features":
-        """The same features with what they take from data and measure fixed."""
+        """The same features with what they take from data and measure fixed, as a new object.
+
+        For instance shift and scale, boundary factors, distribution functions.
+        """
         del data, measure
         return self
 
     @abstractmethod
     def size(self, order: int) -> int:
-        """How many there are up to an order."""
+        """How many features there are up to an order, known once they are fitted."""
 
     @abstractmethod
     def __call__(self, x: Array, score: Array | None, order: int) -> Array:
         """Their values, (n, d) -> (n, size(order))."""
 
     def degrees(self, order: int) -> Array:
-        """How rough each is, (size(order),), from 1 on; a prior expects less of rougher ones."""
+        """How rough each feature is, (size(order),), from 1 on.
+
+        A prior expects less of rougher ones. By default all alike.
+        """
         return np.ones(self.size(order))
 
     def orders(self, most: int) -> list[int]:
@@ -52,18 +61,21 @@ class Features(ABC):
 
         By default every order at first, then such that each adds half.
         """
-        found: list[int] = []
+        chosen: list[int] = []
         order = 1
         while order <= self.highest and self.size(order) <= most:
-            if found and self.size(order) == self.size(found[-1]):
+            if chosen and self.size(order) == self.size(chosen[-1]):
                 break
-            if len(found) < 4 or self.size(order) >= 1.5 * self.size(found[-1]):
-                found.append(order)
+            if len(chosen) < 4 or self.size(order) >= 1.5 * self.size(chosen[-1]):
+                chosen.append(order)
             order += 1
-        return found
+        return chosen
 
     def trouble(self, data: Dataset, order: int) -> str | None:
-        """A sentence on what makes the answer doubtful, known once they are fitted."""
+        """A sentence on what makes the answer doubtful, known once they are fitted, or None.
+
+        It goes into the status of the estimate.
+        """
         del data, order
         return None
 
@@ -76,7 +88,7 @@ def index_set(dim: int, order: int) -> np.ndarray:
     which keeps high powers of one coordinate and low ones of products.
     """
     q = 1.0 if dim < HYPERBOLIC_FROM else HYPERBOLIC_NORM
-    found: list[tuple[tuple[int, int], ...]] = []  # each as pairs (coordinate, power)
+    indices: list[tuple[tuple[int, int], ...]] = []  # each as pairs (coordinate, power)
 
     def extend(first: int, head: tuple[tuple[int, int], ...], budget: float) -> None:
         for i in range(first, dim):
@@ -85,14 +97,14 @@ def index_set(dim: int, order: int) -> np.ndarray:
                 if left < -1e-9:
                     break
                 index = (*head, (i, power))
-                found.append(index)
+                indices.append(index)
                 if left >= 1 - 1e-9:
                     extend(i + 1, index, left)
 
     extend(0, (), order**q)
-    found.sort(key=lambda index: (round(sum(p**q for _, p in index) ** (1 / q), 9), index))
-    table = np.zeros((len(found), dim), dtype=int)
-    for row, index in enumerate(found):
+    indices.sort(key=lambda index: (round(sum(p**q for _, p in index) ** (1 / q), 9), index))
+    table = np.zeros((len(indices), dim), dtype=int)
+    for row, index in enumerate(indices):
         for i, power in index:
             table[row, i] = power
     return table

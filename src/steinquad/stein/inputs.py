@@ -19,13 +19,17 @@ from scipy.special import erfcx, ndtr
 
 from steinquad._types import Array
 from steinquad.measures.affine import Affine
-from steinquad.stein.multipliers import Multiplier, Points
+from steinquad.points import Points
+from steinquad.stein.multipliers import Multiplier
 
 __all__ = ["NetworkFrame", "SteinInputs", "multipliers", "stein_inputs", "to_cube"]
 
 
 class SteinInputs(eqx.Module):
-    """What is known of one point; a batch has a leading axis on every field."""
+    """What is known of one point, with multipliers and coordinates folded in.
+
+    A batch has a leading axis on every field. Made by `stein_inputs`.
+    """
 
     z: jax.Array  # (d,) coordinates of the network
     drift: jax.Array  # (d,) what multiplies w
@@ -49,7 +53,16 @@ class NetworkFrame(eqx.Module):
 def stein_inputs(
     points: Points, multiplier: Multiplier, affine: Affine
 ) -> tuple[SteinInputs, NetworkFrame]:
-    """Fold a fitted multiplier and a change of coordinates into a batch of inputs."""
+    """Fold a fitted multiplier and a change of coordinates into a batch of inputs.
+
+    Args:
+        points: in the user's coordinates, with their scores.
+        multiplier: fitted to them.
+        affine: coordinates of the network.
+
+    Returns:
+        The batch, and what its points share.
+    """
     dim = points.x.shape[1]
     value, slope = multiplier(points)
     varying = tuple(range(dim)) if multiplier.varying is None else multiplier.varying
@@ -64,7 +77,7 @@ def stein_inputs(
 
 
 def multipliers(inputs: SteinInputs, frame: NetworkFrame) -> jax.Array:
-    """m_i(x) of every coordinate at one point, (d,)."""
+    """m_i(x) of every coordinate at one point, (d,), whether shared or its own."""
     if not frame.shared:
         return inputs.factors
     every = jnp.full(inputs.z.shape, inputs.scale)

@@ -14,6 +14,7 @@ import numpy as np
 
 from steinquad._types import Array
 from steinquad.errors import InputError
+from steinquad.points import Points
 from steinquad.support import Support
 
 __all__ = [
@@ -25,29 +26,26 @@ __all__ = [
     "InverseRoot",
     "Multiplier",
     "PaperBoundary",
-    "Points",
     "ProductOf",
 ]
 
 
-@dataclass(frozen=True)
-class Points:
-    """Points (n, d) in the user's coordinates with what is known of the measure there."""
-
-    x: Array
-    score: Array
-    log_density: Array | None = None
-
-
 class Multiplier(ABC):
-    """A diagonal m(x); subclass it to add one."""
+    """A diagonal m(x); subclass it to add one (`examples/04_own_multiplier.py`).
+
+    `__call__` is all that is needed, `fit` and `varying` where it takes something from the data or
+    differs by coordinate.
+    """
 
     @abstractmethod
     def __call__(self, points: Points) -> tuple[Array, Array]:
         """`(value, slope)`, both (n, d): the diagonal of m and `d m_ii / d x_i`."""
 
     def fit(self, points: Points, support: Support) -> "Multiplier":
-        """The same multiplier with whatever it takes from data and support fixed."""
+        """The same multiplier with whatever it takes from data and support fixed.
+
+        A new object, before any call.
+        """
         del points, support
         return self
 
@@ -62,7 +60,10 @@ class Multiplier(ABC):
 
 @dataclass(frozen=True)
 class Constant(Multiplier):
-    """m = I/C with C given, or "std" or "max" of the scores (paper, section 5.2)."""
+    """m = I/C with C given, or "std" or "max" of the scores (paper, section 5.2).
+
+    The scale of the field, and of the prior of the network with it; 1 leaves the field as it is.
+    """
 
     c: float | Literal["std", "max"] = 1.0
 
@@ -90,7 +91,10 @@ class Constant(Multiplier):
 
 @dataclass(frozen=True)
 class InverseQuadratic(Multiplier):
-    """m = I / (|x|^2 + 1): bounded features under heavy tails."""
+    """m = I / (|x|^2 + 1): bounded features under heavy tails.
+
+    There a field that grows, times its score, may have no variance.
+    """
 
     def __call__(self, points: Points) -> tuple[Array, Array]:
         """Value and slope at each point."""
@@ -101,7 +105,10 @@ class InverseQuadratic(Multiplier):
 
 @dataclass(frozen=True)
 class InverseRoot(Multiplier):
-    """m = I / sqrt(|x|^2 + 1)."""
+    """m = I / sqrt(|x|^2 + 1).
+
+    Between `Constant` and `InverseQuadratic`, for tails a little heavier than normal ones.
+    """
 
     def __call__(self, points: Points) -> tuple[Array, Array]:
         """Value and slope at each point."""
@@ -112,7 +119,10 @@ class InverseRoot(Multiplier):
 
 @dataclass(frozen=True)
 class Density(Multiplier):
-    """m = pi(x) I, for measures whose log density is known."""
+    """m = pi(x) I, for measures whose log density is known.
+
+    Features vanish where the measure does; one of the paper's choices.
+    """
 
     def __call__(self, points: Points) -> tuple[Array, Array]:
         """Value and slope at each point."""
@@ -127,7 +137,10 @@ class Density(Multiplier):
 
 @dataclass(frozen=True)
 class Coordinate(Multiplier):
-    """m = diag(x)."""
+    """m = diag(x): every component of the field multiplied by its coordinate.
+
+    One of the paper's choices; the divergence needs a tangent for each coordinate.
+    """
 
     def __call__(self, points: Points) -> tuple[Array, Array]:
         """x itself."""
@@ -177,7 +190,10 @@ class Boundary(Multiplier):
 
 @dataclass(frozen=True)
 class PaperBoundary(Multiplier):
-    """The paper's scalar factor `prod_i (x_i - a_i)(b_i - x_i)`, open sides left out."""
+    """The paper's scalar factor `prod_i (x_i - a_i)(b_i - x_i)`, open sides left out.
+
+    `Boundary` is what we use: this product collapses in many dimensions.
+    """
 
     support: Support | None = None
 
@@ -204,7 +220,10 @@ class PaperBoundary(Multiplier):
 
 @dataclass(frozen=True)
 class ProductOf(Multiplier):
-    """Several multipliers, one after the other."""
+    """Several multipliers, one after the other, by the product rule.
+
+    For instance a constant and the boundary factors.
+    """
 
     factors: tuple[Multiplier, ...]
 

@@ -1,7 +1,7 @@
 """Which products of coordinates are worth having, where there are too many to try them all.
 
 Posteriors of many parameters are often sparse: a scale goes together with every effect that it
-scales, the effects hardly with each other. A product is judged by its squared correlation with
+scales, the effects hardly with each other. A product is ranked by its squared correlation with
 what single coordinates and their squares leave of the outputs, summed over the outputs. The sum is
 estimated from `SKETCHES` combinations of the outputs with random signs, to within a fifth, which
 does for an order.
@@ -30,7 +30,7 @@ def strongest_products(
         lower: features that are used in any case, (n, p).
         fx: outputs, (n, k).
         weights: of the draws, (n,).
-        count: how many are wanted.
+        count: how many are requested.
     """
     dim = y.shape[1]
     left = _left(lower, fx, weights)

@@ -13,8 +13,9 @@ from steinquad._types import Array
 from steinquad.dataset import Dataset
 from steinquad.measures.affine import Affine
 from steinquad.measures.base import Measure
+from steinquad.points import Points
 from steinquad.stein.features import Features, index_set
-from steinquad.stein.multipliers import Boundary, Constant, Multiplier, Points
+from steinquad.stein.multipliers import Boundary, Constant, Multiplier
 from steinquad.support import Support
 
 __all__ = ["ScorePolynomials", "heavy_tail"]
@@ -27,7 +28,17 @@ FEWEST_FOR_TAILS = 500
 
 @dataclass(frozen=True)
 class ScorePolynomials(Features):
-    """Stein images of the gradients of Hermite polynomials in standardized coordinates."""
+    """Stein images of the gradients of Hermite polynomials in standardized coordinates.
+
+    For any measure with a score, few dimensions and tails that are not heavy.
+
+    Attributes:
+        affine: standardized coordinates; set by `fit`.
+        multiplier: boundary factors, or none; set by `fit`.
+        dim: coordinates; set by `fit`.
+        name: for tables.
+        highest: order worth trying.
+    """
 
     affine: Affine | None = None
     multiplier: Multiplier | None = None
@@ -106,7 +117,12 @@ class ScorePolynomials(Features):
 
 
 def heavy_tail(z: Array, score: Array) -> float | None:
-    """Tail index nu of a density that falls like |z|^-(nu + 1), None for lighter tails."""
+    """Tail index nu of a density that falls like |z|^-(nu + 1), None for lighter tails.
+
+    Args:
+        z: draws of one coordinate, (n,); with less than 500 nothing is said.
+        score: derivative of the log density there, (n,).
+    """
     if len(z) < FEWEST_FOR_TAILS:
         return None
     radius, pull = np.abs(z), -z * score

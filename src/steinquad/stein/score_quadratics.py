@@ -2,8 +2,8 @@
 
 `S[C grad phi] = (C score) . grad phi + sum_ij C_ij d_i d_j phi` has mean zero for every matrix C;
 here phi = y_i, y_i^2 / 2 and y_i y_j of centered coordinates y, and -C is the regression of y on
-the score. Under a normal law `y = -C score` exactly, so the image of y_i is -y_i and that of
-y_i^2 / 2 is C_ii - y_i^2: means are exact with d features and variances with 2 d, whatever the
+the score. Under a normal distribution `y = -C score` exactly, so the image of y_i is -y_i and that
+of y_i^2 / 2 is C_ii - y_i^2: means are exact with d features and variances with 2 d, whatever the
 correlations, where polynomials of whitened coordinates need all d (d + 3) / 2.
 """
 

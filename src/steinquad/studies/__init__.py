@@ -1,6 +1,8 @@
 """Studies: expensive integrands, evaluated over days by many processes, losing nothing."""
 
 from steinquad.studies.integrand import Command
-from steinquad.studies.study import Snapshot, Study
+from steinquad.studies.look import Look
+from steinquad.studies.run import Snapshot
+from steinquad.studies.study import Study
 
-__all__ = ["Command", "Snapshot", "Study"]
+__all__ = ["Command", "Look", "Snapshot", "Study"]

@@ -9,11 +9,15 @@ from typing import Any
 
 from steinquad.errors import InputError
 
-__all__ = ["REQUIRED", "TomlTable", "read"]
+__all__ = ["REQUIRED", "PlacedError", "TomlTable", "read"]
 
 REQUIRED = object()
 LARGEST = sys.float_info.max
 KEY = re.compile(r"""\s*(?:"((?:[^"\\]|\\.)*)"|'([^']*)'|([A-Za-z0-9_-]+))\s*(\.|=|\]\]?|$)""")
+
+
+class PlacedError(InputError):
+    """A complaint about a file, whose message begins with the file and the line."""
 
 
 class TomlTable:
@@ -26,8 +30,13 @@ class TomlTable:
     def __init__(self, values: dict[str, Any], path: tuple[Any, ...], source: "_Source") -> None:
         self.values, self.path, self._source = dict(values), path, source
 
-    def error(self, key: Any, problem: str) -> InputError:
-        """A complaint about one key, or about the table itself for the key None."""
+    def error(self, key: Any, problem: str) -> PlacedError:
+        """A complaint that begins with file, line and full name of the key.
+
+        Args:
+            key: of this table; None for a complaint about the table itself.
+            problem: what is wrong and what to do, without a period at the end.
+        """
         return self._source.error(self.path if key is None else (*self.path, key), problem)
 
     @property
@@ -42,14 +51,21 @@ class TomlTable:
     def take(
         self, key: str, kind: type | tuple[type, ...], what: str, default: Any = REQUIRED
     ) -> Any:
-        """The value of a key; `what` says what is wanted, for the complaint."""
+        """Take the value of a key out of the table, or raise a complaint.
+
+        Args:
+            key: of this table.
+            kind: type or types of the value; a bool is no int here.
+            what: what is expected, in words for the complaint.
+            default: in place of a key that is not there; without, that is a complaint.
+        """
         if key not in self.values:
             if default is REQUIRED:
                 raise self.error(None, f"has no key {key!r}; give {what}")
             return default
         value = self.values.pop(key)
-        wanted = kind if isinstance(kind, tuple) else (kind,)
-        if (isinstance(value, bool) and bool not in wanted) or not isinstance(value, wanted):
+        kinds = kind if isinstance(kind, tuple) else (kind,)
+        if (isinstance(value, bool) and bool not in kinds) or not isinstance(value, kinds):
             raise self.error(key, f"is {_show(value)}; give {what}")
         return value
 
@@ -61,7 +77,14 @@ class TomlTable:
         *,
         where: Callable[[float], bool] = lambda value: True,
     ) -> Any:
-        """A finite number, for which `where` holds."""
+        """Take a finite number out of the table, as a float; arguments as those of `take`.
+
+        Args:
+            key: of this table.
+            what: what is expected, in words.
+            default: in place of a key that is not there; given back as it is.
+            where: a condition that the number has to fulfil.
+        """
         given = key in self.values
         value = self.take(key, (int, float), what, default)
         if not given:
@@ -115,30 +138,38 @@ class TomlTable:
         return [TomlTable(v, (*self.path, key, i), self._source) for i, v in enumerate(listed)]
 
     def finish(self, known: Iterable[str]) -> None:
-        """Refuse the first key that nobody took."""
+        """Refuse the first key that nobody took: a typo must not pass for a default.
+
+        Args:
+            known: keys of this table, to be listed in the complaint.
+        """
         for key in self.values:
             raise self.error(key, f"is not a key; known are {', '.join(known)}")
 
 
 def read(path: Path) -> TomlTable:
-    """The top table of a file."""
+    """The top table of a file; what is no TOML, or no text, is refused with its line.
+
+    Args:
+        path: of the file.
+    """
     try:
         text = path.read_bytes().decode()
     except OSError as error:
-        raise InputError(f"{path} cannot be read ({error.strerror}).") from None
+        raise PlacedError(f"{path} cannot be read ({error.strerror}).") from None
     except UnicodeDecodeError as error:
-        raise InputError(f"{path} is not UTF-8 text (byte {error.start}).") from None
+        raise PlacedError(f"{path} is not UTF-8 text (byte {error.start}).") from None
     try:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         at = str(error).replace("\n", " ")
-        found = re.search(r"\(at line (\d+), column (\d+)\)", at)
-        line = int(found[1]) if found else text.count("\n") + 1
-        reason = at[: found.start()].strip() if found else at.replace("(at end of document)", "")
-        raise InputError(f"{path}, line {line}: not TOML ({reason.strip()}).") from None
+        place = re.search(r"\(at line (\d+), column (\d+)\)", at)  # a field from Python 3.14 on
+        line = int(place[1]) if place else text.count("\n") + 1
+        reason = at[: place.start()].strip() if place else at.replace("(at end of document)", "")
+        raise PlacedError(f"{path}, line {line}: not TOML ({reason.strip()}).") from None
     except (RecursionError, ValueError) as error:  # the latter of integers with too many digits
         reason = "nested too deep" if isinstance(error, RecursionError) else "a number too long"
-        raise InputError(f"{path}, line 1: not TOML that can be read ({reason}).") from None
+        raise PlacedError(f"{path}, line 1: not TOML that can be read ({reason}).") from None
     return TomlTable(values, (), _Source(path, text))
 
 
@@ -148,12 +179,12 @@ class _Source:
     def __init__(self, path: Path, text: str) -> None:
         self.path, self.text = path, text
 
-    def error(self, path: tuple[Any, ...], problem: str) -> InputError:
+    def error(self, path: tuple[Any, ...], problem: str) -> PlacedError:
         lines = _lines(self.text)
         known = next((path[:i] for i in range(len(path), 0, -1) if path[:i] in lines), None)
         line = 1 if known is None else lines[known]
         name = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in path).lstrip(".")
-        return InputError(f"{self.path}, line {line}: {name or 'the study'} {problem}.")
+        return PlacedError(f"{self.path}, line {line}: {name or 'the study'} {problem}.")
 
 
 def _lines(text: str) -> dict[tuple[Any, ...], int]:
@@ -161,7 +192,7 @@ def _lines(text: str) -> dict[tuple[Any, ...], int]:
 
     Keys inside inline tables and arrays are on, or below, the line of the key that holds them.
     """
-    found: dict[tuple[Any, ...], int] = {}
+    lines: dict[tuple[Any, ...], int] = {}
     table: tuple[Any, ...] = ()
     counts: dict[tuple[Any, ...], int] = {}  # of arrays of tables
     depth, quote = 0, ""  # open brackets, and the quotes of an open string of several lines
@@ -173,18 +204,18 @@ def _lines(text: str) -> dict[tuple[Any, ...], int]:
                 keys = _inside(_dotted(head.lstrip("["))[0], counts)
                 if double:
                     counts[keys] = counts.get(keys, -1) + 1
-                    found.setdefault(keys, number)
+                    lines.setdefault(keys, number)
                     keys = (*keys, counts[keys])
                 table = keys
                 for i in range(1, len(keys) + 1):  # [a.b] makes a too
-                    found.setdefault(keys[:i], number)
+                    lines.setdefault(keys[:i], number)
                 continue
             keys, rest = _dotted(line)
             for i in range(1, len(keys) + 1):
-                found.setdefault((*table, *keys[:i]), number)
+                lines.setdefault((*table, *keys[:i]), number)
             line = rest
         depth, quote = _scan(line, depth, quote)
-    return found
+    return lines
 
 
 def _inside(keys: tuple[Any, ...], counts: dict[tuple[Any, ...], int]) -> tuple[Any, ...]:

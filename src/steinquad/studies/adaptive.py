@@ -1,7 +1,7 @@
 """Adaptive points: more of them where f is hard to predict, by chances that are known and kept.
 
     scouts   the first SCOUTS points, independent draws: how far a model fitted to some of them is
-             from the others says where points are wanted, and nothing else ever does
+             from the others says where points are needed, and nothing else ever does
     pairs    all further points: the first of a pool of CANDIDATES independent draws, and another
              one of that pool, taken at random with chances that follow what the scouts say
 
@@ -33,8 +33,8 @@ __all__ = ["SCOUTS", "Chosen", "chances", "choose", "folds_of", "hard_to_predict
 SCOUTS = 100
 CANDIDATES = 128  # in the pool of a pair
 PAIRS = 64  # that are chosen together
-UNIFORM = 0.1  # share of the choices that does not heed the scouts
-FEWEST = 20  # scouts without failure that are heeded
+UNIFORM = 0.1  # share of the choices that is the same everywhere, whatever the scouts say
+FEWEST = 20  # scouts without failure that can say something
 ROUNDING = 1e-10  # of f: a model that misses less misses nothing
 FOLDS = 5
 STREAM = 2**41  # of random numbers, apart from those of the points
@@ -43,12 +43,21 @@ Hardness = Callable[[Array], Array]  # (n, d) -> (n,), at least 0
 
 
 def is_choice(number: np.ndarray) -> np.ndarray:
-    """Which numbers are of points that were chosen; all others are independent draws."""
+    """Which points of an adaptive study were chosen; all others are independent draws.
+
+    Args:
+        number: of the points.
+    """
     return (number >= SCOUTS) & ((number - SCOUTS) % 2 == 1)
 
 
 def folds_of(numbers: np.ndarray, seed: int) -> list[np.ndarray]:
-    """Rows of the folds of a cross-fit, whole pairs each; the scouts are in none of them."""
+    """Rows of the folds of a cross-fit, whole pairs each; the scouts are in none of them.
+
+    Args:
+        numbers: of the points that the rows belong to, those that failed left out.
+        seed: of the order in which pairs are dealt to folds.
+    """
     pairs = (numbers - SCOUTS) // 2
     order = np.random.default_rng(seed).permutation(int(pairs.max()) + 1)
     fold = np.where(pairs >= 0, order[np.maximum(pairs, 0)] % FOLDS, FOLDS)
@@ -56,45 +65,65 @@ def folds_of(numbers: np.ndarray, seed: int) -> list[np.ndarray]:
 
 
 def hard_to_predict(x: Array, fx: Array, measure: Measure, *, seed: int) -> Hardness | None:
-    """Expected size of what a model misses, from points (n, d) and values (n, k), up to a factor.
+    """Expected size of what a model misses, as a function of points, up to a factor.
 
-    The sizes at these points, by fits that have not seen them, are themselves fitted; None where
-    that finds nothing but noise.
+    The sizes at these points, by fits that have not seen them, are themselves fitted.
+
+    Args:
+        x: points, (n, d).
+        fx: values, (n, k); every output counts as much.
+        measure: what the points were drawn from.
+        seed: of the fits.
+
+    Returns:
+        The function, or None where there are too few points or nothing but noise.
     """
     if len(x) < FEWEST:
         return None
     method = Choose((MonteCarlo(), Polynomial(), BayesianQuadrature()))
-    found = estimate(Dataset(x, fx), measure=measure, method=method, seed=seed)
-    if found.check is None or found.check.predicted is None:
+    check = estimate(Dataset(x, fx), measure=measure, method=method, seed=seed).check
+    if check is None or check.predicted is None:
         return None
-    missed = np.abs(fx - found.check.predicted)
+    missed = np.abs(fx - check.predicted)
     missed = missed[:, missed.mean(axis=0) > ROUNDING * np.abs(fx).max(axis=0)]
     if missed.shape[1] == 0:
         return None
     sizes = missed / missed.mean(axis=0)  # every output counts as much
     model = estimate(Dataset(x, sizes), measure=measure, method=method, seed=seed)
-    winner = method.winner(model)
-    if winner is None or isinstance(winner, MonteCarlo):
+    if model.status.final or method.winner(model.fit).averages:
         return None
     return lambda at: np.sqrt(np.mean(np.maximum(model.predict(at), 0.0) ** 2, axis=1))
 
 
 def chances(hardness: Array) -> tuple[Array, Array]:
-    """For pools (m, CANDIDATES): the law of a choice, and the chance to be one of the two taken.
+    """With which probabilities the candidates of a pool are taken.
 
-    Row by row the first adds up to 1 and the second to 2. The second point is drawn from this law
-    without the first one, which is any candidate with the same chance.
+    The first point is any candidate, all with the same probability; the second is drawn by
+    `choice` among the others.
+
+    Args:
+        hardness: of every candidate, (m, CANDIDATES), at least 0.
+
+    Returns:
+        choice: probabilities of a choice, which add up to 1 in every row.
+        taken: probability to be one of the two that are taken, adding up to 2.
     """
     count = hardness.shape[1]
     total = hardness.sum(axis=1, keepdims=True)
-    heeded = np.divide(hardness, total, out=np.full_like(hardness, 1.0 / count), where=total > 0)
-    law = UNIFORM / count + (1.0 - UNIFORM) * heeded
-    odds = 1.0 / (1.0 - law)
-    return law, (1.0 + law * (odds.sum(axis=1, keepdims=True) - odds)) / count
+    shares = np.divide(hardness, total, out=np.full_like(hardness, 1.0 / count), where=total > 0)
+    choice = UNIFORM / count + (1.0 - UNIFORM) * shares
+    odds = 1.0 / (1.0 - choice)
+    return choice, (1.0 + choice * (odds.sum(axis=1, keepdims=True) - odds)) / count
 
 
 def choose(points: NumberedPoints, block: int, hardness: Hardness | None) -> list[Choice]:
-    """The pairs of a block, each point with its chance."""
+    """The pairs of a block, each point with its chance; the same for the same arguments.
+
+    Args:
+        points: independent draws by number, which give the first of every pair.
+        block: pairs are chosen PAIRS together; block 0 follows the scouts.
+        hardness: what `hard_to_predict` gave; None takes all candidates with the same chance.
+    """
     measure, dim = points.measure, points.measure.dim
     own = np.random.SeedSequence([points.seed, STREAM, block])
     draws, picks = own.generate_state(2, np.uint64)
@@ -104,13 +133,13 @@ def choose(points: NumberedPoints, block: int, hardness: Hardness | None) -> lis
     pools = np.concatenate([first[:, None], fresh.reshape(PAIRS, CANDIDATES - 1, dim)], axis=1)
     sizes = np.ones((PAIRS, CANDIDATES))
     if hardness is not None:
-        found = hardness(pools.reshape(-1, dim)).reshape(PAIRS, CANDIDATES)
-        sizes = found if np.isfinite(found).all() else sizes
-    law, taken = chances(sizes)
+        predicted = hardness(pools.reshape(-1, dim)).reshape(PAIRS, CANDIDATES)
+        sizes = predicted if np.isfinite(predicted).all() else sizes
+    choice, taken = chances(sizes)
     rng = np.random.default_rng(picks)
     rows: list[Choice] = []
     for i, number in enumerate(numbers.tolist()):
-        others = law[i, 1:] / law[i, 1:].sum()
+        others = choice[i, 1:] / choice[i, 1:].sum()
         j = 1 + int(rng.choice(CANDIDATES - 1, p=others))
         for k, at in ((0, number), (j, number + 1)):
             rows.append(Choice(at, pools[i, k].tolist(), CANDIDATES, float(taken[i, k])))
@@ -128,15 +157,15 @@ class Chosen:
         """Choose and store what is not yet, up to the number `stop`.
 
         Args:
-            stop: numbers below are wanted.
+            stop: numbers below this are needed.
             scouts: points and values of those scouts that are done.
         """
-        wanted = -(-(stop - SCOUTS) // (2 * PAIRS))
+        needed = -(-(stop - SCOUTS) // (2 * PAIRS))
         known = self.store.count_choices() // (2 * PAIRS)
-        if wanted <= known:
+        if needed <= known:
             return
         hardness = hard_to_predict(*scouts, self.points.measure, seed=self.points.seed)
-        for block in range(known, wanted):
+        for block in range(known, needed):
             self.store.keep_choices(choose(self.points, block, hardness))
 
     def __getitem__(self, number: int) -> tuple[float, ...]:
@@ -146,7 +175,11 @@ class Chosen:
         return tuple(self._block(number // BLOCK)[number].input)
 
     def weight(self, number: int) -> float:
-        """By which a point counts in an average."""
+        """By which a point counts in an average: 1 unless it was chosen, or paired with a choice.
+
+        Args:
+            number: of the point.
+        """
         known = self._block(number // BLOCK)
         return known[number].weight if number in known else 1.0
 

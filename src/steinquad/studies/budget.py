@@ -34,18 +34,24 @@ class Budget:
 
     def __post_init__(self) -> None:
         if self.runs is None and self.until is None:
-            raise InputError("runs is None and so is until; give a number, a target, or both.")
+            raise InputError.about(
+                "runs", "is None and so is until; give a number, a target, or both"
+            )
         for name, value, least in (("runs", self.runs, 2), ("every", self.every, 2)):
             whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
             if value is not None and not (whole and value >= least):
-                raise InputError(f"{name} is {value!r}; give an integer of at least {least}.")
+                raise InputError.about(name, f"is {value!r}; give an integer of at least {least}")
         if self.until is not None and not _are_targets(self.until):
-            raise InputError(
-                f"until is {self.until!r}; give a positive number for {' or '.join(TARGETS)}."
+            raise InputError.about(
+                "until", f"is {self.until!r}; give a positive number for {' or '.join(TARGETS)}"
             )
 
     def looks(self, kind: str) -> Iterator[int]:
-        """Numbers of points at which there is an estimate, rising, the last one `runs`."""
+        """Numbers of points at which there is an estimate, rising, the last one `runs`.
+
+        Args:
+            kind: of the points, since Sobol points are best looked at in powers of two.
+        """
         for n in self._endless(kind):
             if self.runs is not None and n >= self.runs:
                 yield self.runs
@@ -75,8 +81,7 @@ class Budget:
     def _endless(self, kind: str) -> Iterator[int]:
         if self.every is not None:
             yield from count(self.every, self.every)
-        elif self.until is None:
-            assert self.runs is not None
+        elif self.until is None and self.runs is not None:
             yield self.runs
         n = float(FIRST[kind])
         while True:

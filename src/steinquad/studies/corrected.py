@@ -3,7 +3,7 @@
     answer = average over folds of theta0^(-k) + weighted average of f - g^(-k) over all pairs
 
 g^(-k) is fitted to all scouts and to the pairs of the other folds, with their weights. Given the
-scouts, which are in no fold, it knows nothing of the pairs that it is judged by, and they lie
+scouts, which are in no fold, it knows nothing of the pairs that correct it, and they lie
 where they do by known chances: so the answer is unbiased whatever g is, up to the sum of the
 weights that it is divided by. Its std is that of the weighted mean of these residuals or, where
 they are few and large and tell too little, wider, by the rule of `widened`: the uncorrected answer
@@ -17,13 +17,12 @@ import numpy as np
 
 from steinquad._float64 import float64
 from steinquad._types import Progress
-from steinquad.checking.cross_fit import cross_fit, widened
+from steinquad.checking.error_bar import check_of, widened
 from steinquad.dataset import Dataset
 from steinquad.estimate import Estimate
-from steinquad.measures.base import Measure
-from steinquad.methods.base import Method
+from steinquad.fit import Context
 from steinquad.methods.choose import Choose
-from steinquad.methods.monte_carlo import MonteCarlo
+from steinquad.studies.settings import Settings
 
 __all__ = ["corrected"]
 
@@ -33,34 +32,32 @@ def corrected(
     estimate: Estimate,
     data: Dataset,
     split: Sequence[np.ndarray],
-    measure: Measure,
-    *,
-    method: Method,
-    seed: int,
+    settings: Settings,
     progress: Progress,
 ) -> Estimate:
     """An estimate from all of the data, corrected by the residuals of the folds in `split`.
 
-    A weighted average, and a constant, need no correction.
+    A weighted average, and a constant, need no correction and come back as they are.
+
+    Args:
+        estimate: by the method of the settings, from all of `data`.
+        data: scouts and pairs with their weights.
+        split: rows of each fold, as `adaptive.folds_of` gives them.
+        settings: of the study: measure, method and seed.
+        progress: called with (step, total, loss) while a method is trained.
     """
-    fit = estimate
-    if isinstance(method, Choose):
-        winner, own = method.winner(estimate), method.fit_of(estimate)
-        if winner is None or own is None:
-            return estimate
-        method, fit = winner, own
-    if isinstance(method, MonteCarlo) or estimate.status.code in ("constant", "not_finite"):
+    measure, method, fit = settings.measure, settings.method or Choose(), estimate.fit
+    if method.winner(fit).averages or estimate.status.final:
         return estimate
-    check = cross_fit(
-        getattr(method, "light", method),
-        data.completed(measure.score(data.x), measure.support, measure.names),
-        measure,
-        fit,
-        folds=len(split),
-        seed=seed,
-        progress=progress,
-        start=fit if getattr(method, "warm_folds", False) else None,
-        split=split,
+    data = data.completed(measure.score(data.x), measure.support, measure.names)
+    context = Context(int(settings.seed), progress)
+    held_out = method.hold_out(split, data, measure, fit, context)
+    check = check_of(held_out, fit.mean)
+    corrected = replace(
+        widened(fit, check),
+        correction=check.mean - fit.theta0,
+        check=check,
+        status=estimate.status,
+        stats={**estimate.stats, "uncorrected": fit.mean},
     )
-    stats = {**estimate.stats, "uncorrected": np.atleast_1d(fit.mean)}
-    return replace(widened(estimate, check), mean=check.mean, check=check, stats=stats)
+    return Estimate.of(corrected, data, measure, method=method.name)

@@ -17,7 +17,14 @@ def dask_executor(
     workers: int | None,
     address: str | None,
 ) -> Futures:
-    """An executor on the cluster at `address`, or on one of so many processes here."""
+    """An executor on a Dask cluster, which it leaves as it was found.
+
+    Args:
+        call: how to call the integrand.
+        function: the integrand itself where it was given as an object.
+        workers: processes of a cluster on this machine; by default one a core.
+        address: of a scheduler; None makes such a cluster, and closes it at the end.
+    """
     try:
         from distributed import Client, LocalCluster
     except ImportError:

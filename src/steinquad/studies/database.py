@@ -121,9 +121,9 @@ class Database:
         if not logged:  # else pages may still be in there
             unit = int.from_bytes(head[16:18], "big")
             unit = 65536 if unit == 1 else unit
-            wanted = unit * int.from_bytes(head[28:32], "big")
-            if size < max(wanted, 100):
-                raise _damaged(self.path, f"it has {size} bytes of {wanted}")
+            expected = unit * int.from_bytes(head[28:32], "big")
+            if size < max(expected, 100):
+                raise _damaged(self.path, f"it has {size} bytes of {expected}")
 
     def _check_whole(self) -> None:
         """Refuse a file that is damaged or not ours before anything is written to it."""
@@ -157,7 +157,7 @@ def plainly(path: Path) -> Iterator[None]:
     except (ValueError, TypeError, KeyError) as error:
         raise _damaged(path, str(error)) from None
     except sqlite3.OperationalError as error:
-        if "malformed" in str(error):
+        if not hasattr(error, "sqlite_errorcode"):  # Python's own, of bytes that are no text
             raise _damaged(path, str(error)) from None
         raise InputError(
             f"store {path} cannot be used ({error}); see that its directory can be written, has "

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpyro.distributions as nd
+import scipy.stats
 
 from steinquad.errors import InputError
 from steinquad.measures.base import Measure
@@ -15,36 +17,37 @@ from steinquad.measures.empirical import Empirical
 from steinquad.measures.mixture import Mixture
 from steinquad.measures.product import Product
 from steinquad.measures.truncated import Truncated
-from steinquad.studies._toml import REQUIRED, TomlTable
+from steinquad.studies._toml import REQUIRED, PlacedError, TomlTable
 
-__all__ = ["LAWS", "is_plain_normal", "joint_law", "law_of"]
+__all__ = ["DISTRIBUTIONS", "is_plain_normal", "joint_measure", "measure_of"]
 
 POSITIVE = "a number above 0"
 MOST_LOG = 700.0  # e to the power of more is no number
 CUTS = ("low", "high")
 
 
-def law_of(table: TomlTable, directory: Path, also: str = "unit") -> Measure:
+def measure_of(table: TomlTable, also: str = "unit") -> Measure:
     """The measure that a table with a key `distribution` describes; takes all its keys.
 
     Args:
-        table: with what is left of an input or of a component of a mixture.
-        directory: where files are looked for.
-        also: a key that was taken before, to be told among those that are known.
+        table: with what is left of an input or of a component of a mixture; files are looked for
+            beside the file that it is of.
+        also: a key that was taken before, to be listed among those that are known.
     """
-    kind = table.choice("distribution", LAWS, "normal" if also == "weight" else REQUIRED)
-    build, keys = LAWS[kind]
+    kind = table.choice("distribution", DISTRIBUTIONS, "normal" if also == "weight" else REQUIRED)
+    build, keys = DISTRIBUTIONS[kind]
     known = ("distribution", also, *keys)
     try:
-        law = build(table, directory)
+        made = build(table)
         if keys[-2:] == CUTS and kind not in ("uniform", "beta"):
-            law = _cut(law, table, required=kind == "truncated normal")
+            made = _cut(made, table, required=kind == "truncated normal")
         table.finish(known)
-        return as_measure(law)
+        return as_measure(made)
+    except PlacedError:
+        raise
     except InputError as error:
-        if str(error).startswith(str(table.source_path)):
-            raise
-        raise table.error(None, f"is no distribution: {str(error).rstrip('.')}") from None
+        problem = f"{error.argument} {error.problem}".strip()
+        raise table.error(None, f"is no distribution: {problem}") from None
 
 
 def is_plain_normal(table: TomlTable) -> bool:
@@ -53,30 +56,30 @@ def is_plain_normal(table: TomlTable) -> bool:
     return kind == "normal" and not set(CUTS) & set(table.values)
 
 
-def joint_law(
-    laws: dict[str, Measure], normals: dict[str, tuple[float, float]], correlated: list[TomlTable]
+def joint_measure(
+    marginals: dict[str, Measure],
+    normals: dict[str, tuple[float, float]],
+    correlated: list[TomlTable],
 ) -> Product:
     """The product of all inputs, with the correlated ones joined at the place of their first.
 
     Args:
-        laws: of the inputs by name.
+        marginals: of the inputs by name.
         normals: mean and std of those that are plain normals.
         correlated: tables with `inputs` and `correlation`.
     """
-    blocks: dict[str, Any] = dict(laws)
-    members: dict[str, tuple[str, ...]] = {name: (name,) for name in laws}
+    blocks: dict[str, Any] = dict(marginals)
+    members: dict[str, tuple[str, ...]] = {name: (name,) for name in marginals}
     for table in correlated:
         names, covariance = _correlation(table, normals)
         for name in names:
             if members.get(name) != (name,):
                 raise table.error("inputs", f"has {name!r}, which is in another group too")
         means = [normals[name][0] for name in names]
-        first = min(names, key=list(laws).index)
+        first = min(names, key=list(marginals).index)
         for name in names:
             if name != first:
                 del blocks[name], members[name]
-        import scipy.stats
-
         normal: Any = scipy.stats.multivariate_normal
         blocks[first] = normal(means, covariance)
         members[first] = names
@@ -118,13 +121,13 @@ def _correlation(
     return names, matrix * np.outer(stds, stds)
 
 
-def _cut(law: Any, table: TomlTable, *, required: bool) -> Any:
+def _cut(whole: Any, table: TomlTable, *, required: bool) -> Any:
     low, high = table.number("low", default=None), table.number("high", default=None)
     if low is None and high is None:
         if required:
             raise table.error(None, "has neither 'low' nor 'high'; give one, or say normal")
-        return law
-    return Truncated(law, low, high)
+        return whole
+    return Truncated(whole, low, high)
 
 
 def _sides(table: TomlTable, low: Any = REQUIRED, high: Any = REQUIRED) -> tuple[float, float]:
@@ -138,18 +141,12 @@ def _positive(table: TomlTable, key: str) -> float:
     return table.number(key, POSITIVE, where=lambda value: value > 0)
 
 
-def _normal(table: TomlTable, directory: Path) -> Any:
-    del directory
-    import scipy.stats
-
+def _normal(table: TomlTable) -> Any:
     return scipy.stats.norm(table.number("mean"), _positive(table, "std"))
 
 
-def _lognormal(table: TomlTable, directory: Path) -> Any:
+def _lognormal(table: TomlTable) -> Any:
     """By mean and std of the logarithm, or of the quantity itself."""
-    del directory
-    import scipy.stats
-
     table_log = table.has("log_mean") or table.has("log_std")
     if table_log:
         center, spread = table.number("log_mean"), _positive(table, "log_std")
@@ -166,40 +163,28 @@ def _lognormal(table: TomlTable, directory: Path) -> Any:
     return scipy.stats.lognorm(spread, scale=math.exp(center))
 
 
-def _uniform(table: TomlTable, directory: Path) -> Any:
-    del directory
-    import scipy.stats
-
+def _uniform(table: TomlTable) -> Any:
     low, high = _sides(table)
     return scipy.stats.uniform(low, high - low)
 
 
-def _beta(table: TomlTable, directory: Path) -> Any:
-    del directory
-    import scipy.stats
-
+def _beta(table: TomlTable) -> Any:
     a, b = _positive(table, "a"), _positive(table, "b")
     low, high = _sides(table, low=0.0, high=1.0)
     return scipy.stats.beta(a, b, low, high - low)
 
 
-def _gamma(table: TomlTable, directory: Path) -> Any:
-    del directory
-    import scipy.stats
-
+def _gamma(table: TomlTable) -> Any:
     return scipy.stats.gamma(_positive(table, "shape"), scale=_positive(table, "scale"))
 
 
-def _triangular(table: TomlTable, directory: Path) -> Any:
-    del directory
-    import scipy.stats
-
+def _triangular(table: TomlTable) -> Any:
     low, high = _sides(table)
     mode = table.number("mode", "a number from low to high", where=lambda v: low <= v <= high)
     return scipy.stats.triang((mode - low) / (high - low), low, high - low)
 
 
-def _mixture(table: TomlTable, directory: Path) -> Any:
+def _mixture(table: TomlTable) -> Any:
     """Of anything; normals are left to numpyro, which has closed forms for them together."""
     what = "a list of tables with a weight and a distribution each"
     parts = table.tables("components", what)
@@ -208,19 +193,17 @@ def _mixture(table: TomlTable, directory: Path) -> Any:
     normals = [is_plain_normal(part) for part in parts]
     weights = np.array([_positive(part, "weight") for part in parts])
     weights /= weights.max()  # so that their sum is a number
-    laws: list[Any] = [law_of(part, directory, "weight") for part in parts]
+    measures: list[Any] = [measure_of(part, "weight") for part in parts]
     if not all(normals):
-        return Mixture(laws, weights.tolist())
-    import numpyro.distributions as nd
-
-    means, stds = np.array([(law.dist.mean(), law.dist.std()) for law in laws]).T
+        return Mixture(measures, weights.tolist())
+    means, stds = np.array([(each.dist.mean(), each.dist.std()) for each in measures]).T
     chances = nd.Categorical(probs=weights / weights.sum())
     return nd.MixtureSameFamily(chances, nd.Normal(means, stds))
 
 
-def _empirical(table: TomlTable, directory: Path) -> Any:
+def _empirical(table: TomlTable) -> Any:
     """From a column of a CSV file."""
-    file = directory / table.text("file", "the path of a CSV file")
+    file = table.source_path.parent / table.text("file", "the path of a CSV file")
     column = table.text("column", "the name of a column")
     return Empirical(_column(file, column, table))
 
@@ -250,7 +233,7 @@ def _column(file: Path, column: str, table: TomlTable) -> Sequence[float]:
 
 
 # What builds each, and its keys; those that end in low and high may be cut there.
-LAWS: dict[str, tuple[Callable[[TomlTable, Path], Any], tuple[str, ...]]] = {
+DISTRIBUTIONS: dict[str, tuple[Callable[[TomlTable], Any], tuple[str, ...]]] = {
     "normal": (_normal, ("mean", "std", *CUTS)),
     "truncated normal": (_normal, ("mean", "std", *CUTS)),
     "lognormal": (_lognormal, ("log_mean", "log_std", "mean", "std", *CUTS)),

@@ -43,8 +43,15 @@ def evaluate_all(
 ) -> None:
     """See that every point below `stop` is done, or has failed as often as it may.
 
-    `report` is called with how many were done and how many failed for good since the start. On
-    Ctrl-C everything that has finished is stored before `KeyboardInterrupt` goes on its way.
+    On Ctrl-C everything that has finished is stored before `KeyboardInterrupt` goes on its way.
+
+    Args:
+        store: being written; what it has is not done again.
+        points: coordinates by number.
+        stop: the number after the last.
+        executor: where the calls are made.
+        rules: points in a call, attempts, version.
+        report: called with how many were done and how many failed for good since the start.
     """
     waiting = _Waiting(store, points, stop, rules)
     in_flight = done = failed = 0

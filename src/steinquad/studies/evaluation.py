@@ -166,16 +166,22 @@ def evaluate_each(
     tasks: Sequence[tuple[Sequence[int], Sequence[Sequence[float]]]],
     function: Callable[..., Any] | None = None,
 ) -> list[list[Outcome]]:
-    """The outcomes of several calls, one after the other; a task is numbers and points."""
+    """The outcomes of several calls, one after the other, as one task for an executor.
+
+    Args:
+        call: how to call.
+        tasks: numbers and coordinates of the points of each call.
+        function: the integrand itself where it has no name to be loaded by.
+    """
     return [evaluate(call, points, numbers, function) for numbers, points in tasks]
 
 
 def load(call: Call) -> Callable[..., Any]:
     """The function that `call.function` names; raises whatever loading it raises."""
-    found = find(call.function, call.directory)
-    if not callable(found):
-        raise TypeError(f"{call.function} is {type(found).__name__}, not a function")
-    return found
+    function = find(call.function, call.directory)
+    if not callable(function):
+        raise TypeError(f"{call.function} is {type(function).__name__}, not a function")
+    return function
 
 
 def find(reference: str, directory: str = ".") -> Any:
@@ -196,11 +202,11 @@ def find(reference: str, directory: str = ".") -> Any:
         spec.loader.exec_module(module)
     else:
         module = importlib.import_module(where)
-    found: Any = module
+    named: Any = module
     for part in name.split("."):
-        found = getattr(found, part)
-    _loaded[directory, reference, now] = found
-    return found
+        named = getattr(named, part)
+    _loaded[directory, reference, now] = named
+    return named
 
 
 _loaded: dict[tuple[str, str, int | None], Any] = {}
@@ -210,6 +216,9 @@ def limit_memory(limit: int) -> None:
     """Let this process, and each that it starts, have so many bytes of data and no more.
 
     Not the address space: libraries and threads reserve much of that and never touch it.
+
+    Args:
+        limit: in bytes; there is no way back.
     """
     resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
 
@@ -269,11 +278,11 @@ def _batch_rows(answer: Any, call: Call, count: int) -> list[tuple[float, ...]]:
             raise _AnswerError(f"no output {lacking[0]!r} in the answer")
         answer = np.stack([np.asarray(answer[name]) for name in call.outputs], axis=-1)
     array = np.asarray(answer)
-    wanted = (count, len(call.outputs))
+    shape = (count, len(call.outputs))
     if array.shape == (count,) and len(call.outputs) == 1:
         array = array[:, None]
-    if array.shape != wanted:
-        raise _AnswerError(f"an answer of shape {array.shape} for a batch; return {wanted}")
+    if array.shape != shape:
+        raise _AnswerError(f"an answer of shape {array.shape} for a batch; return {shape}")
     return [_row(row.tolist(), call.outputs) for row in array]
 
 
@@ -336,8 +345,8 @@ def _run(
 
 def placeholders(arguments: Sequence[str]) -> set[str]:
     """What is to be filled in in a command; `{{` is a brace."""
-    found = (match[1] for argument in arguments for match in PLACEHOLDER.finditer(argument))
-    return {name for name in found if name is not None}
+    names = (match[1] for argument in arguments for match in PLACEHOLDER.finditer(argument))
+    return {name for name in names if name is not None}
 
 
 def _filled(argument: str, values: Mapping[str, str]) -> str:

@@ -49,7 +49,12 @@ class Executor(Protocol):
 
 
 def unloadable(call: Call, reason: str) -> InputError:
-    """The integrand cannot be imported."""
+    """The complaint that an integrand cannot be imported, with the reason.
+
+    Args:
+        call: that names the integrand.
+        reason: what went wrong, such as the text of an exception.
+    """
     return InputError(
         f"integrand.function is {call.function!r}, which cannot be loaded from "
         f"{call.directory} ({reason}); give module:function or file.py:function."
@@ -57,7 +62,12 @@ def unloadable(call: Call, reason: str) -> InputError:
 
 
 def check_loadable(call: Call, function: Callable[..., Any] | None) -> None:
-    """Refuse an integrand that cannot be imported, before any point is lost to it."""
+    """Refuse an integrand that cannot be imported, before any point is lost to it.
+
+    Args:
+        call: how to call it.
+        function: the integrand itself, if there is one: nothing is to be imported then.
+    """
     if call.command or function is not None:
         return
     try:

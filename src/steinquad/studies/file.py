@@ -1,46 +1,41 @@
 """A study as a TOML file: every key checked, every complaint with its line."""
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from steinquad.errors import InputError
 from steinquad.measures.base import Measure
 from steinquad.measures.product import Product
-from steinquad.methods.bayesian_quadrature import BayesianQuadrature
-from steinquad.methods.bsn import BSN
-from steinquad.methods.choose import Choose
-from steinquad.methods.monte_carlo import MonteCarlo
-from steinquad.methods.polynomial import Polynomial
-from steinquad.methods.quasi_monte_carlo import QuasiMonteCarlo
-from steinquad.studies._toml import TomlTable, read
+from steinquad.methods import registry
+from steinquad.studies._toml import PlacedError, TomlTable, read
 from steinquad.studies.budget import TARGETS
-from steinquad.studies.distributions import is_plain_normal, joint_law, law_of
+from steinquad.studies.distributions import is_plain_normal, joint_measure, measure_of
 from steinquad.studies.integrand import FORMATS, STYLES, Command
 from steinquad.studies.points import KINDS
-from steinquad.studies.study import PLACES, Study
-from steinquad.summaries.requested import Wanted
+from steinquad.studies.settings import PLACES
+from steinquad.summaries.requested import Requested
 
-__all__ = ["METHODS", "load"]
+__all__ = ["load"]
 
-METHODS = {
-    "auto": Choose,
-    "bsn": BSN,
-    "bq": BayesianQuadrature,
-    "polynomial": Polynomial,
-    "mc": MonteCarlo,
-    "qmc": QuasiMonteCarlo,
-}
+T = TypeVar("T")
 TOP = (
     *("name", "outputs", "store", "seed", "points", "method", "on_failure"),
     *("units", "integrand", "inputs", "correlated", "budget", "run"),
 )
-WISHES = ("quantiles", "above", "below")
+REQUESTS = ("quantiles", "above", "below")
 COMMON = ("style", "batch", "time_limit", "memory", "retries", "version")
 FUNCTION, COMMAND = ("function", *COMMON), ("command", "input", "output", *COMMON)
 
 
-def load(path: Path) -> Study:
-    """Read and check a study file; its paths are relative to its directory."""
+def load(path: Path, make: Callable[..., T]) -> T:
+    """Read and check a study file; its paths are relative to its directory.
+
+    Args:
+        path: of the file; docs/studies.md has its keys.
+        make: called with the settings by name: the class `Study`. What it complains of is
+            raised again with the line of the key.
+    """
     top = read(path)
     directory = path.parent
     settings: dict[str, Any] = {
@@ -49,14 +44,14 @@ def load(path: Path) -> Study:
         "store": directory / top.text("store", "the path of a file", f"{path.stem}.sqlite"),
         "seed": top.count("seed", 0, 0),
         "points": top.choice("points", ("auto", *KINDS), "auto"),
-        "method": METHODS[top.choice("method", METHODS, "auto")](),
+        "method": registry.method_named(top.choice("method", registry.names(), "auto")),
         "on_failure": top.choice("on_failure", ("refuse", "ignore"), "refuse"),
         "directory": directory,
     }
     integrand = top.table("integrand", "a table [integrand] with a function or a command")
     settings |= _integrand(integrand)
     inputs = top.table("inputs", "a table [inputs.NAME] for each uncertain input")
-    settings["inputs"], units = _inputs(inputs, top, directory)
+    settings["inputs"], units = _inputs(inputs, top)
     settings["units"] = units | _units_of_outputs(top, settings["outputs"], units)
     settings |= _budget(top.table("budget", "a table [budget] with runs, until or both"))
     run = top.table("run", "a table", {})
@@ -68,7 +63,7 @@ def load(path: Path) -> Study:
     run.finish(("where", "workers", "address"))
     top.finish(TOP)
     try:
-        return Study(**settings)
+        return make(**settings)
     except InputError as error:
         raise _placed(error, integrand, top) from None
 
@@ -82,21 +77,20 @@ def _outputs(top: TomlTable) -> Any:
             raise top.error("outputs", f"is {names}; give different names")
         return names
     tables = top.table("outputs", what)
-    wanted: dict[str, dict[str, list[float]]] = {}
+    requested: dict[str, dict[str, list[float]]] = {}
     for name in tuple(tables.values):
         own = tables.table(name, "a table with quantiles, above or below")
-        wanted[name] = {
-            key: own.take(key, list, "a list of numbers") for key in WISHES if own.has(key)
+        requested[name] = {
+            key: own.take(key, list, "a list of numbers") for key in REQUESTS if own.has(key)
         }
-        own.finish(WISHES)
+        own.finish(REQUESTS)
         try:
-            Wanted(**wanted[name])
+            Requested(**requested[name])
         except InputError as error:
-            key, _, problem = str(error).rstrip(".").partition(" ")
-            raise own.error(key, problem) from None
-    if not wanted or "" in wanted:
+            raise own.error(error.argument, error.problem) from None
+    if not requested or "" in requested:
         raise top.error("outputs", f"has no names; give {what}")
-    return wanted
+    return requested
 
 
 def _integrand(table: TomlTable) -> dict[str, Any]:
@@ -127,9 +121,9 @@ def _integrand(table: TomlTable) -> dict[str, Any]:
     return settings
 
 
-def _inputs(table: TomlTable, top: TomlTable, directory: Path) -> tuple[Product, dict[str, str]]:
-    """Their joint law, and the units of those that have one."""
-    laws: dict[str, Measure] = {}
+def _inputs(table: TomlTable, top: TomlTable) -> tuple[Product, dict[str, str]]:
+    """Their joint distribution, and the units of those that have one."""
+    marginals: dict[str, Measure] = {}
     units: dict[str, str] = {}
     normals: dict[str, tuple[float, float]] = {}
     for name in tuple(table.values):
@@ -138,22 +132,23 @@ def _inputs(table: TomlTable, top: TomlTable, directory: Path) -> tuple[Product,
             normals[name] = (own.values.get("mean", 0.0), own.values.get("std", 1.0))
         if own.has("unit"):
             units[name] = own.text("unit", "a text")
-        laws[name] = law_of(own, directory)
-    if not laws or "" in laws:
+        marginals[name] = measure_of(own)
+    if not marginals or "" in marginals:
         raise table.error(None, "needs a table [inputs.NAME] for each uncertain input")
-    return joint_law(laws, normals, top.tables("correlated", "tables [[correlated]]")), units
+    correlated = top.tables("correlated", "tables [[correlated]]")
+    return joint_measure(marginals, normals, correlated), units
 
 
 def _units_of_outputs(
     top: TomlTable, outputs: list[str], inputs: dict[str, str]
 ) -> dict[str, str]:
     table = top.table("units", "a table of outputs with their units", {})
-    found = {name: table.text(name, "a text") for name in outputs if table.has(name)}
+    units = {name: table.text(name, "a text") for name in outputs if table.has(name)}
     table.finish(outputs)
-    for name, unit in found.items():
+    for name, unit in units.items():
         if inputs.get(name, unit) != unit:
             raise table.error(name, f"is {unit!r}, but the input of that name has another unit")
-    return found
+    return units
 
 
 def _budget(table: TomlTable) -> dict[str, Any]:
@@ -173,9 +168,11 @@ def _budget(table: TomlTable) -> dict[str, Any]:
     return {"runs": runs, "until": until, "every": every}
 
 
-def _placed(error: InputError, integrand: TomlTable, top: TomlTable) -> InputError:
-    """A complaint of `Study` with the line of the key that it begins with."""
-    word, _, rest = str(error).rstrip(".").partition(" ")
-    if word in ("integrand", *COMMON, "command"):
-        return integrand.error("function" if word == "integrand" else word, rest)
-    return top.error(word if word in TOP else None, rest if word in TOP else f"{word} {rest}")
+def _placed(error: InputError, integrand: TomlTable, top: TomlTable) -> PlacedError:
+    """A complaint about a setting with the line of its key."""
+    name, problem = error.argument, error.problem
+    if name in ("integrand", *COMMON, "command"):
+        return integrand.error("function" if name == "integrand" else name, problem)
+    if name in TOP:
+        return top.error(name, problem)
+    return top.error(None, f"{name} {problem}".strip())

@@ -6,14 +6,14 @@ import os
 import re
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from steinquad.errors import InputError
 from steinquad.studies.evaluation import RESERVED, Call, placeholders
 
-__all__ = ["FORMATS", "STYLES", "Command", "build_call", "version_of"]
+__all__ = ["FORMATS", "STYLES", "Command", "bytes_of", "complete", "version_of"]
 
 STYLES = ("keywords", "dict", "batch")
 FORMATS = ("json", "csv")
@@ -47,44 +47,36 @@ class Command:
     output: str = "json"
 
 
-def build_call(
-    integrand: Any,
-    names: Sequence[str],
-    outputs: Sequence[str],
-    *,
-    style: str,
-    time_limit: float | None,
-    memory: str | None,
-    directory: Path,
-) -> tuple[Call, Callable[..., Any] | None]:
-    """How to call, and the function itself where it was given as an object."""
-    if style not in STYLES:
-        raise InputError(f"style is {style!r}; choose one of {', '.join(STYLES)}.")
-    common = {
-        "style": style,
-        "time_limit": time_limit,
-        "memory": None if memory is None else _bytes(memory),
-        "directory": str(directory.resolve()),
-    }
+def complete(call: Call, integrand: Any) -> tuple[Call, Callable[..., Any] | None]:
+    """A call with its integrand, and the function itself where it was given as an object.
+
+    Args:
+        call: that has everything else: names, outputs, style, limits, directory.
+        integrand: a function, its name as `module:function` or `file.py:function`, or a
+            `Command`; anything else is an `InputError`, as is what does not go with the style.
+    """
+    if call.style not in STYLES:
+        raise InputError.about("style", f"is {call.style!r}; choose one of {', '.join(STYLES)}")
     if isinstance(integrand, Command):
-        arguments = _checked(integrand, names, style)
+        arguments = _checked(integrand, call.names, call.style)
         read, write = integrand.input, integrand.output
-        return Call(names, outputs, command=arguments, input=read, output=write, **common), None
+        return replace(call, command=arguments, input=read, output=write), None
     if isinstance(integrand, str):
         where, colon, name = integrand.rpartition(":")
         if not (where and colon and all(part.isidentifier() for part in name.split("."))):
-            raise InputError(
-                f"integrand is {integrand!r}; give module:function or file.py:function."
+            raise InputError.about(
+                "integrand", f"is {integrand!r}; give module:function or file.py:function"
             )
         function, reference = None, integrand
     elif callable(integrand):
         function, reference = integrand, _reference(integrand)
     else:
-        raise InputError(
-            f"integrand is a {type(integrand).__name__}; pass a function, 'module:function', or "
-            "sq.Command([...])."
+        raise InputError.about(
+            "integrand",
+            f"is a {type(integrand).__name__}; pass a function, 'module:function', or "
+            "sq.Command([...])",
         )
-    return Call(names, outputs, reference, **common), function
+    return replace(call, function=reference), function
 
 
 def version_of(call: Call) -> str:
@@ -92,19 +84,15 @@ def version_of(call: Call) -> str:
 
     Of a command with the files among its arguments, such as a script, else with its program.
     """
-    found: str | None = None
     if call.command:
         named = [os.path.join(call.directory, argument) for argument in call.command]
         scripts = [path for path in named[1:] if os.path.isfile(path)]
         return _hash(scripts or named[:1])
-    if call.function:
-        where = call.function.rpartition(":")[0]
-        if where.endswith(".py"):
-            found = os.path.join(call.directory, where)
-        else:
-            module = sys.modules.get(where)
-            found = getattr(module, "__file__", None) or _found(where, call.directory)
-    return _hash([] if found is None else [found])
+    where = call.function.rpartition(":")[0]
+    if where.endswith(".py"):
+        return _hash([os.path.join(call.directory, where)])
+    file = getattr(sys.modules.get(where), "__file__", None) or _file_of(where, call.directory)
+    return _hash([] if file is None else [file])
 
 
 def _hash(files: Sequence[str]) -> str:
@@ -116,7 +104,9 @@ def _hash(files: Sequence[str]) -> str:
     return read.hexdigest()[:12] if known else ""
 
 
-def _found(module: str, directory: str) -> str | None:
+def _file_of(module: str, directory: str) -> str | None:
+    if not module:
+        return None
     path = Path(directory, *module.split("."))
     for file in (path.with_suffix(".py"), path / "__init__.py"):
         if file.is_file():
@@ -134,10 +124,10 @@ def _reference(function: Callable[..., Any]) -> str:
     name = getattr(function, "__qualname__", "<")
     if "<" in name or module is None:
         return ""
-    found: Any = sys.modules.get(module)
+    named: Any = sys.modules.get(module)
     for part in name.split("."):
-        found = getattr(found, part, None)
-    if found is not function:
+        named = getattr(named, part, None)
+    if named is not function:
         return ""
     if module != "__main__":
         return f"{module}:{name}"
@@ -145,44 +135,62 @@ def _reference(function: Callable[..., Any]) -> str:
     return "" if file is None else f"{Path(file).resolve()}:{name}"
 
 
-def _bytes(size: Any) -> int:
-    """How many bytes a text such as "2 GiB" says."""
-    found = re.fullmatch(r"(\d+(?:\.\d+)?) *([A-Za-z]+)", size) if isinstance(size, str) else None
-    if found is None or found[2] not in SIZES or not 0 < float(found[1]) < 1e6:
-        raise InputError(
-            f"memory is {size!r}; give a text such as '2 GiB', in one of {', '.join(SIZES)}."
+def bytes_of(memory: Any) -> int:
+    """How many bytes a limit of memory is, given as a text.
+
+    Args:
+        memory: a number and one of `SIZES`; anything else is an `InputError`.
+
+    >>> bytes_of("1.5 kB")
+    1500
+    """
+    text = memory if isinstance(memory, str) else ""
+    parts = re.fullmatch(r"(\d+(?:\.\d+)?) *([A-Za-z]+)", text)
+    if parts is None or parts[2] not in SIZES or not 0 < float(parts[1]) < 1e6:
+        known = ", ".join(SIZES)
+        raise InputError.about(
+            "memory", f"is {memory!r}; give a text such as '2 GiB', in one of {known}"
         )
     if sys.platform != "linux":
-        raise InputError(f"memory is {size!r}, but only Linux keeps such a limit; leave it out.")
-    return int(float(found[1]) * SIZES[found[2]])
+        raise InputError.about(
+            "memory", f"is {memory!r}, but only Linux keeps such a limit; leave it out"
+        )
+    return int(float(parts[1]) * SIZES[parts[2]])
 
 
 def _checked(command: Command, names: Sequence[str], style: str) -> tuple[str, ...]:
     if style == "dict":
-        raise InputError("style is 'dict', which is for functions; leave it out, or say 'batch'.")
+        raise InputError.about(
+            "style", "is 'dict', which is for functions; leave it out, or say 'batch'"
+        )
     arguments = command.arguments
     listed = isinstance(arguments, list | tuple) and len(arguments) > 0
     if not listed or not all(isinstance(a, str) and "\x00" not in a for a in arguments):
-        raise InputError(f"command is {arguments!r}; give a list of texts, the program first.")
+        raise InputError.about(
+            "command", f"is {arguments!r}; give a list of texts, the program first"
+        )
     for key, value, known in (
         ("input", command.input, ("none", *FORMATS)),
         ("output", command.output, FORMATS),
     ):
         if value not in known:
-            raise InputError(f"{key} is {value!r}; choose one of {', '.join(known)}.")
+            raise InputError.about(key, f"is {value!r}; choose one of {', '.join(known)}")
     for name in names:
         if name in RESERVED:
-            raise InputError(f"inputs has {name!r}, which means something else in a command.")
+            raise InputError.about(
+                "inputs", f"has {name!r}, which means something else in a command"
+            )
     known = ("input", "output") if style == "batch" else (*names, *RESERVED)
     used = placeholders(arguments)
     for name in sorted(used - set(known)):
-        which = " of a batch" if style == "batch" else ""
-        raise InputError(
-            f"command{which} has the placeholder {{{name}}}; known are {', '.join(known)}, "
-            "and {{ for a brace."
+        which = "of a batch " if style == "batch" else ""
+        raise InputError.about(
+            "command",
+            f"{which}has the placeholder {{{name}}}; known are {', '.join(known)}, and {{{{ for a "
+            "brace",
         )
     if style == "batch" and command.input == "none":
-        raise InputError("command of a batch has input 'none'; say json or csv.")
+        raise InputError.about("command", "of a batch has input 'none'; say json or csv")
     if command.input == "none" and "input" in used:
-        raise InputError("command has {input} but input is 'none'; say json or csv.")
+        raise InputError.about("command", "has {input} but input is 'none'; say json or csv")
     return tuple(arguments)

@@ -53,7 +53,7 @@ class NumberedPoints:
 
     def __init__(self, measure: Measure, kind: str, *, seed: int) -> None:
         if kind not in KINDS:
-            raise InputError(f"points is {kind!r}; choose one of {', '.join(KINDS)}.")
+            raise InputError.about("points", f"is {kind!r}; choose one of {', '.join(KINDS)}")
         self.measure, self.kind, self.seed = measure, kind, seed
         self._block = lru_cache(maxsize=8)(KINDS[kind](measure, seed).block)
 
@@ -63,7 +63,15 @@ class NumberedPoints:
 
 
 def default_kind(measure: Measure) -> str:
-    """Sobol points, which err least (docs/studies.md), or independent draws if there are none."""
+    """The kind of points that `auto` stands for.
+
+    Args:
+        measure: of the inputs.
+
+    Returns:
+        `sobol`, which errs least (docs/studies.md), or `iid` where the measure has no inverse
+        distribution functions.
+    """
     try:
         from_uniform(measure, np.full((1, measure.dim), 0.5))
     except InputError:
@@ -72,7 +80,11 @@ def default_kind(measure: Measure) -> str:
 
 
 def replicate_order(numbers: np.ndarray) -> np.ndarray:
-    """The order that puts the points of each replicate together, by number in it."""
+    """The order that puts the points of each replicate together, by number in it.
+
+    Args:
+        numbers: of Sobol points, with or without gaps.
+    """
     return np.lexsort((numbers, numbers % REPLICATES))
 
 
@@ -97,7 +109,7 @@ class _Independent:
 
 
 class _Sobol:
-    """Remembers where in its sequences it is: mostly the next block is wanted."""
+    """Remembers where in its sequences it is: mostly the next block is asked for."""
 
     def __init__(self, measure: Measure, seed: int) -> None:
         self.measure, self.seed = measure, seed

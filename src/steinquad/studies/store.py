@@ -8,7 +8,7 @@ number may read meanwhile. A file that is damaged is refused and left as it is.
 import json
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -77,10 +77,17 @@ class Store:
         path: of the file; it is made by the first `writing`.
         about: what the study is, names to texts; among them `inputs` and `outputs`, JSON lists of
             their names. A store made for another one is refused.
+        clock: seconds that only rise, by which sessions are timed.
     """
 
-    def __init__(self, path: Path, about: Mapping[str, str]) -> None:
-        self.path, self._database = path, Database(path, about)
+    def __init__(
+        self,
+        path: Path,
+        about: Mapping[str, str],
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.path, self._database, self._clock = path, Database(path, about), clock
         try:
             useless = path.is_dir()
         except (OSError, ValueError) as error:
@@ -105,14 +112,19 @@ class Store:
         with locked(self.path), ExitStack() as stack:
             with plainly(self.path):
                 self._writer = stack.enter_context(self._database.writing())
-            self._began, self._session = time.monotonic(), None
+            self._began, self._session = self._clock(), None
             try:
                 yield
             finally:
                 self._writer = None
 
     def record(self, rows: Iterable[Evaluation]) -> None:
-        """Write finished evaluations, all or none; a later attempt replaces an earlier one."""
+        """Write finished evaluations in one transaction, all or none.
+
+        Args:
+            rows: a point that failed before is replaced by a later attempt; one that is done
+                never is.
+        """
         writer = self._require_writer()
         packed = [
             row._replace(
@@ -137,28 +149,34 @@ class Store:
                     {(row.version,) for row in packed if row.status == "done"},
                 )
                 self._keep_time(writer)
-            if time.monotonic() - self._synced >= SYNC:
+            if self._clock() - self._synced >= SYNC:
                 writer.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
-                self._synced = time.monotonic()
+                self._synced = self._clock()
 
     def counts(self) -> Counts:
-        """Done, failed and seconds, from an index alone."""
-        found = dict.fromkeys(("done", "failed"), (0, 0.0))
+        """How many are done and failed, and the seconds they took, from an index alone.
+
+        Quick for a million rows, and safe while another process writes.
+        """
+        totals = dict.fromkeys(("done", "failed"), (0, 0.0))
         with self._reading() as reader:
             query = "SELECT status, COUNT(*), SUM(seconds) FROM evaluation GROUP BY status"
             for status, count, seconds in reader.execute(query):
-                found[status] = (count, seconds)
-        (done, spent), (failed, lost) = found["done"], found["failed"]
+                totals[status] = (count, seconds)
+        (done, spent), (failed, lost) = totals["done"], totals["failed"]
         return Counts(done, failed, spent + lost)
 
     def sessions(self) -> Sessions:
-        """When something was evaluated; from the start of each session to its last evaluation."""
+        """When something was evaluated, for the time by the clock in a report.
+
+        A session lasts from its start to its last evaluation; one without any leaves no trace.
+        """
         with self._reading() as reader:
             query = "SELECT COUNT(*), MIN(began), TOTAL(seconds) FROM session"
             return Sessions(*reader.execute(query).fetchone())
 
     def failures(self) -> dict[str, int]:
-        """How many failed in which way."""
+        """How many evaluations failed in which way: the kind, such as `time-out`, to a number."""
         with self._reading() as reader:
             query = (
                 "SELECT failure, COUNT(*) FROM evaluation WHERE status = 'failed' GROUP BY failure"
@@ -186,12 +204,23 @@ class Store:
             return median, longest
 
     def versions(self) -> list[str]:
-        """Of the integrand, among the evaluations that are done."""
+        """Versions of the integrand among the evaluations that are done, in order of the alphabet.
+
+        More than one makes an estimate suspect.
+        """
         with self._reading() as reader:
             return [name for (name,) in reader.execute("SELECT name FROM version ORDER BY name")]
 
     def attempts(self, start: int, stop: int) -> dict[int, int | None]:
-        """Of the numbers start to stop - 1 that are stored: None if done, else failed attempts."""
+        """What is stored of some points, for the driver to know which are still to do.
+
+        Args:
+            start: the first number.
+            stop: the number after the last.
+
+        Returns:
+            For every number that is stored: None if it is done, else how often it failed.
+        """
         with self._reading() as reader:
             query = (
                 "SELECT number, status, attempt FROM evaluation WHERE number >= ? AND number < ?"
@@ -200,7 +229,11 @@ class Store:
             return {number: None if s == "done" else attempt for number, s, attempt in rows}
 
     def rows(self, stop: int | None = None) -> Iterator[Evaluation]:
-        """Evaluations in the order of their numbers, those below `stop`, a few at a time."""
+        """Evaluations in the order of their numbers, read a few at a time.
+
+        Args:
+            stop: only numbers below this; all by default.
+        """
         query = "SELECT * FROM evaluation WHERE number < ? ORDER BY number"
         with self._reading() as reader:
             cursor = reader.execute(query, (2**62 if stop is None else stop,))
@@ -219,7 +252,11 @@ class Store:
             return self._require_writer().execute(query).rowcount
 
     def keep_choices(self, rows: Iterable[Choice]) -> None:
-        """Write down adaptive points before they are evaluated, all or none."""
+        """Write down adaptive points before they are evaluated, in one transaction.
+
+        Args:
+            rows: of numbers that have none yet; where a point lies is never changed.
+        """
         writer = self._require_writer()
         packed = [row._replace(input=json.dumps(row.input)) for row in rows]  # pyright: ignore[reportArgumentType]
         with plainly(self.path), transaction(writer):
@@ -231,7 +268,12 @@ class Store:
             return reader.execute("SELECT COUNT(*) FROM choice").fetchone()[0]
 
     def choices(self, start: int, stop: int) -> list[Choice]:
-        """Adaptive points of the numbers start to stop - 1."""
+        """Adaptive points with their chances, in the order of their numbers.
+
+        Args:
+            start: the first number.
+            stop: the number after the last.
+        """
         query = "SELECT * FROM choice WHERE number >= ? AND number < ? ORDER BY number"
         with self._reading() as reader:
             rows = [Choice(*row) for row in reader.execute(query, (start, stop))]
@@ -240,7 +282,13 @@ class Store:
             return [row._replace(input=_numbers(row.input, size)) for row in rows]
 
     def keep_estimate(self, n: int, settings: str, record: Mapping[str, Any]) -> None:
-        """The answer from the first n points with these settings."""
+        """Keep an answer, so that another run need not compute it again.
+
+        Args:
+            n: it is from the first so many points.
+            settings: a text that says what else it depends on; see `Look.key`.
+            record: the answer as `Estimate.to_dict` gives it.
+        """
         with plainly(self.path):
             query = "INSERT OR REPLACE INTO estimate VALUES (?, ?, ?)"
             self._require_writer().execute(query, (n, settings, json.dumps(record)))
@@ -262,7 +310,7 @@ class Store:
 
     def _keep_time(self, writer: sqlite3.Connection) -> None:
         """How long this session has lasted; one in which nothing is evaluated leaves no trace."""
-        seconds = time.monotonic() - self._began
+        seconds = self._clock() - self._began
         if self._session is None:
             start = datetime.now(UTC) - timedelta(seconds=seconds)
             row = (start.isoformat(timespec="seconds"), seconds)
@@ -280,8 +328,8 @@ class Store:
 
 def _numbers(text: Any, size: int) -> list[float]:
     """A list of so many numbers that was written as JSON."""
-    found = json.loads(text)
-    listed = isinstance(found, list) and len(found) == size
-    if not listed or not all(isinstance(each, float | int) for each in found):
+    values = json.loads(text)
+    listed = isinstance(values, list) and len(values) == size
+    if not listed or not all(isinstance(each, float | int) for each in values):
         raise ValueError(f"{str(text)[:60]!r} is no list of numbers, {size} in all")
-    return found
+    return values

@@ -9,23 +9,26 @@ from steinquad._float64 import float64
 from steinquad._threads import few_threads
 from steinquad._types import Array, Progress, no_progress
 from steinquad.api import estimate as mean_of
-from steinquad.checking.cross_fit import parts
+from steinquad.checking.folds import folds_of, others
+from steinquad.checking.held_out import HeldOut
 from steinquad.checking.standard_error import MANY_GROUPS, autocorrelated
 from steinquad.dataset import Dataset
+from steinquad.designs.base import as_count
 from steinquad.errors import InputError
 from steinquad.estimate import Estimate
+from steinquad.fit import Context
 from steinquad.measures import Measure, as_measure
 from steinquad.methods.base import Method
 from steinquad.methods.choose import Choose
+from steinquad.points import Points
 from steinquad.summaries import corrected, simulated
-from steinquad.summaries.requested import QUANTILES, Wanted
+from steinquad.summaries.requested import QUANTILES, Requested
 from steinquad.summaries.statistic import Statistic, better
 
 __all__ = ["distribution", "distributions"]
 
 FOLDS = 5
 FRESH = 100_000  # draws by which the distribution of a model is known
-TOGETHER = 10_000  # of them in one call
 MOST_PAIRS = 400_000_000  # of fresh and simulated points: fewer draws for large samples
 STREAM = 2**40  # of random numbers, apart from those of the points
 
@@ -39,6 +42,7 @@ def distribution(
     quantiles: Sequence[float] = QUANTILES,
     above: Sequence[float] = (),
     below: Sequence[float] = (),
+    draws: int = FRESH,
     seed: int = 0,
     estimate: Estimate | None = None,
     progress: Progress | None = None,
@@ -46,8 +50,8 @@ def distribution(
     """Standard deviation, quantiles and chances of every output, with 95 % intervals.
 
     From the simulated values alone, or, for quantiles and chances whose intervals it makes shorter
-    by a fifth or more, through a model of f: its distribution by 100,000 fresh draws, corrected at
-    the simulated points, each judged by a model that was fitted without it.
+    by a fifth or more, through a model of f: its distribution by fresh draws, corrected at
+    the simulated points, each compared with a model that was fitted without it.
 
     Args:
         data: independent draws of the measure, or the replicates of a randomized quasi-Monte Carlo
@@ -55,8 +59,9 @@ def distribution(
         measure: what they were drawn from; without it there are no fresh draws, and no model.
         method: that fits the model; by default `Choose()`.
         quantiles: probabilities.
-        above: limits of which the chance that f exceeds them is wanted.
-        below: limits of which the chance that f stays below is wanted.
+        above: limits of which the chance that f exceeds them is requested.
+        below: limits of which the chance that f stays below is requested.
+        draws: fresh draws by which the distribution of the model is known.
         seed: of folds, fits and fresh draws.
         estimate: the answer for the mean, where there is one: says which method `Choose` took.
         progress: called with (step, total, loss) while a method is trained.
@@ -67,17 +72,18 @@ def distribution(
     >>> import numpy as np, scipy.stats as st, steinquad as sq
     >>> x = np.random.default_rng(0).normal(size=(300, 1))
     >>> data = sq.Dataset(x, np.exp(0.5 * x[:, 0]))
-    >>> (found,) = sq.distribution(data, measure=st.norm(), quantiles=[0.95], above=[2.0])
-    >>> print(found[1].describe("load"))
+    >>> (load,) = sq.distribution(data, measure=st.norm(), quantiles=[0.95], above=[2.0])
+    >>> print(load[1].describe("load"))
     95 % quantile of load = 2.274   95 %: [2.148, 2.439]   with the model
     """
-    wanted = Wanted(quantiles, above, below)
+    requested = Requested(quantiles, above, below)
     _check_data(data)
     return distributions(
         data,
-        [wanted] * data.outputs,
+        [requested] * data.outputs,
         measure=None if measure is None else as_measure(measure),
         method=Choose() if method is None else method,
+        draws=as_count("draws", draws, 2),
         seed=int(seed),
         estimate=estimate,
         progress=progress or no_progress,
@@ -87,36 +93,35 @@ def distribution(
 @float64
 def distributions(
     data: Dataset,
-    wanted: Sequence[Wanted],
+    requested: Sequence[Requested],
     *,
     measure: Measure | None,
     method: Method,
+    draws: int = FRESH,
     seed: int,
     estimate: Estimate | None,
     progress: Progress,
 ) -> tuple[tuple[Statistic, ...], ...]:
     """The same with wishes for each output; one model serves them all."""
-    chosen: Method | None = method if measure is not None else None
-    if np.ptp(data.fx, axis=0).max() == 0:
-        chosen = None
-    if isinstance(chosen, Choose):
+    modelled = measure is not None and not data.constant.all()
+    if modelled and isinstance(method, Choose):
         if estimate is None:
-            estimate = mean_of(data, measure=measure, method=chosen, seed=seed, progress=progress)
-        chosen = chosen.winner(estimate)
+            estimate = mean_of(data, measure=measure, method=method, seed=seed, progress=progress)
+        method = method.winner(estimate.fit)
     models = None
-    if chosen is not None and measure is not None:
+    if modelled and measure is not None:
         with few_threads(data.n):
-            models = _surrogates(data, measure, chosen, seed, progress)
-    found = []
-    for j, each in enumerate(wanted):
+            models = _surrogates(data, measure, method, draws, seed, progress)
+    statistics = []
+    for j, each in enumerate(requested):
         values, rows = data.fx[:, j], []
         for kind, at in each.asked():
             row = _alone(values, data.groups, kind, at)
             if models is not None and at is not None:
                 row = better(row, _through(models[j], values, kind, at))
             rows.append(row)
-        found.append(tuple(rows))
-    return tuple(found)
+        statistics.append(tuple(rows))
+    return tuple(statistics)
 
 
 def _check_data(data: Dataset) -> None:
@@ -141,44 +146,34 @@ def _check_data(data: Dataset) -> None:
 
 
 def _surrogates(
-    data: Dataset, measure: Measure, method: Method, seed: int, progress: Progress
+    data: Dataset, measure: Measure, method: Method, draws: int, seed: int, progress: Progress
 ) -> list[corrected.Surrogate] | None:
     """Cross-fitted models of every output, or None where there are none."""
     folds = min(FOLDS, data.n // 2)
     if folds < 2 or "sample" not in measure.provides:
         return None
-    light: Method = getattr(method, "light", method)
     own = np.random.SeedSequence([seed, STREAM]).generate_state(1, np.uint64)[0]
-    draws = min(FRESH, MOST_PAIRS // data.n)
-    x = measure.sample(max(draws, 2), seed=int(own >> 1))
-    score = measure.score(x)
+    x = measure.sample(max(min(draws, MOST_PAIRS // data.n), 2), seed=int(own >> 1))
     full = data.completed(measure.score(data.x), measure.support, measure.names)
-    held, fresh, shares = np.empty_like(data.fx), [], []
-    for rows in parts(full, folds, seed):
-        rest = full.take(np.setdiff1d(np.arange(data.n), rows))
+    fresh = Points(x, measure=measure)
+    split, fits = folds_of(full, folds, seed), []
+    for rows in split:
+        rest = full.take(others(data.n, rows))
         try:
-            fit = light.estimate(rest, measure, seed=seed, progress=progress)
+            fit = method.light.checked_fit(rest, measure, Context(seed, progress))
         except (InputError, np.linalg.LinAlgError):  # too few points for this method
             return None
-        if fit.predictor is None or fit.status.code == "constant":
+        if fit.model is None or fit.status.code == "constant":
             return None
-        part = full.take(rows)
-        held[rows] = fit.predictor(part.x, part.score, False)[0]
-        fresh.append(_in_parts(fit.predictor, x, score))
-        shares.append(len(rows) / data.n)
-    everywhere = np.stack(fresh)  # (folds, m, k)
+        fits.append(fit)
+    held = HeldOut.of(fits, split, full).predicted
+    everywhere = np.stack([fit.predict(fresh)[0] for fit in fits])
     if not (np.isfinite(held).all() and np.isfinite(everywhere).all()):
         return None
+    shares = np.array([len(rows) / data.n for rows in split])
     return [
-        corrected.Surrogate(held[:, j], everywhere[:, :, j], np.array(shares))
-        for j in range(data.outputs)
+        corrected.Surrogate(held[:, j], everywhere[:, :, j], shares) for j in range(data.outputs)
     ]
-
-
-def _in_parts(predictor: Any, x: Array, score: Array) -> Array:
-    """Predictions for many points, some at a time: kernels are matrices."""
-    pieces = [slice(i, i + TOGETHER) for i in range(0, len(x), TOGETHER)]
-    return np.concatenate([predictor(x[piece], score[piece], False)[0] for piece in pieces])
 
 
 def _alone(values: Array, groups: np.ndarray | None, kind: str, at: float | None) -> Statistic:

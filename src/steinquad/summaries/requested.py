@@ -9,14 +9,14 @@ import numpy as np
 
 from steinquad.errors import InputError
 
-__all__ = ["QUANTILES", "Wanted"]
+__all__ = ["QUANTILES", "Requested"]
 
 QUANTILES = (0.05, 0.5, 0.95)  # unless others are asked for
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """Quantiles, by their probabilities, and limits of which the chances are wanted."""
+class Requested:
+    """Quantiles, by their probabilities, and limits of which the chances are requested."""
 
     quantiles: Sequence[float] = QUANTILES
     above: Sequence[float] = ()
@@ -28,31 +28,32 @@ class Wanted:
             chances = name == "quantiles"
             what = "numbers between 0 and 1" if chances else "finite numbers"
             if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray):
-                raise InputError(f"{name} is {given!r}; give a list of {what}.")
+                raise InputError.about(name, f"is {given!r}; give a list of {what}")
             for value in given:
                 number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
                 finite = number and abs(value) <= sys.float_info.max
                 if not finite or (chances and not 0 < value < 1):
-                    raise InputError(f"{name} has {_short(value)}; give {what}.")
+                    raise InputError.about(name, f"has {_short(value)}; give {what}")
 
     @classmethod
-    def parse(cls, name: str, given: Any) -> "Wanted":
+    def parse(cls, name: str, given: Any) -> "Requested":
         """From a mapping of an output's settings, whose unknown keys are refused."""
         known = [field.name for field in fields(cls)]
         if not isinstance(given, Mapping):
-            raise InputError(f"outputs has {given!r} for {name!r}; give a mapping.")
+            raise InputError.about("outputs", f"has {given!r} for {name!r}; give a mapping")
         for key in given:
             if key not in known:
-                raise InputError(
-                    f"outputs has {key!r} for {name!r}; known are {', '.join(known)}."
+                raise InputError.about(
+                    "outputs", f"has {key!r} for {name!r}; known are {', '.join(known)}"
                 )
         try:
             return cls(**given)
         except InputError as error:
-            raise InputError(f"outputs of {name!r}: {error}") from None
+            problem = f"of {name!r}: {error.argument} {error.problem}"
+            raise InputError.about("outputs", problem) from None
 
     def asked(self) -> Iterator[tuple[str, float | None]]:
-        """Kind and argument of every statistic, in the order in which they are told."""
+        """Kind and argument of every statistic, in the order in which they are reported."""
         yield "std", None
         yield from (("quantile", float(p)) for p in self.quantiles)
         yield from (("above", float(limit)) for limit in self.above)

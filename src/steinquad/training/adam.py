@@ -13,7 +13,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from steinquad._types import Array, Progress, Watch, no_watch
 from steinquad.networks.stein_network import SteinNetwork
 from steinquad.training.objective import (
     Penalty,
@@ -22,24 +21,29 @@ from steinquad.training.objective import (
     value,
     value_and_gradient,
 )
-from steinquad.training.options import check_counts, check_penalty, check_positive
-from steinquad.training.result import TrainingResult
-from steinquad.training.track import Track
+from steinquad.training.optimizer import (
+    Optimizer,
+    Stepwise,
+    check_counts,
+    check_penalty,
+    check_positive,
+)
+from steinquad.training.track import Step
 
 __all__ = ["Adam"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Adam:
+class Adam(Optimizer):
     """Gradient steps scaled by the running moments of each weight's gradient.
+
+    The losses are those of all points. With batches that is computed after each pass, and stands
+    until the next. Options that all optimizers share are those of `Optimizer`.
 
     Attributes:
         learning_rate: length of a step in each weight, about.
         batch: points of a step, every point once in each pass; None takes all of them.
         penalty: lambda of the loss.
-        max_steps: most steps.
-        patience: steps in which the held-out error must fall by a tenth, or half the steps so far
-            where those are more; training stops when it does not.
         seed: of the order in which batches are drawn.
     """
 
@@ -49,76 +53,28 @@ class Adam:
     max_steps: int = 10_000
     patience: int = 1000
     seed: int = 0
-    pilot_steps: ClassVar[int] = 1000  # after which the error tells a good network from a bad one
+    pilot_steps: ClassVar[int] = 1000
 
     def __post_init__(self) -> None:
-        check_counts(max_steps=self.max_steps, patience=self.patience)
+        super().__post_init__()
         if self.batch is not None:
             check_counts(batch=self.batch)
         check_penalty(self.penalty)
         check_positive(learning_rate=self.learning_rate)
 
-    def fit(
-        self,
-        network: SteinNetwork,
-        data: TrainingSet,
-        *,
-        flat: bool,
-        progress: Progress,
-        judge: TrainingSet | None = None,
-        before: TrainingResult | None = None,
-        watch: Watch = no_watch,
-    ) -> TrainingResult:
-        """Train on the loss of `training.objective`.
+    def start(self, network: SteinNetwork, data: TrainingSet, flat: bool) -> "_Run":
+        """A training from these weights.
 
-        The losses are those of all points. With batches that is found after each pass, and stands
-        until the next.
+        The gradient there is known, no step taken yet; arguments as those of `fit`.
+        """
+        return _Run(self, network, data, Penalty(self.penalty, theta0=not flat))
+
+    def batches(self, data: TrainingSet) -> Iterator[tuple[TrainingSet, bool]]:
+        """What each step sees, without end, and whether it begins a pass over the points.
 
         Args:
-            network: where to start.
-            data: what to fit.
-            flat: no penalty on theta0.
-            progress: called with (step, total, loss) after every step.
-            judge: points that say when to stop.
-            before: not used: a finished training cannot go on.
-            watch: called with (step, weights) after every step.
+            data: all points; those of weight zero are in no batch.
         """
-        del before
-        import optax  # late: half a second
-
-        penalty = Penalty(self.penalty, theta0=not flat)
-        track = Track(
-            network,
-            judge,
-            max_steps=self.max_steps,
-            patience=self.patience,
-            progress=progress,
-            watch=watch,
-        )
-        parts = self._parts(data)
-        at = jnp.asarray(flatten(network))
-        state = optax.adam(self.learning_rate).init(at)
-        loss, gradient = value_and_gradient(at, network, next(parts)[0], penalty)
-        if self.batch is not None:
-            loss = value(at, network, data, penalty)
-
-        def step() -> tuple[Array, float]:
-            nonlocal at, state, loss, gradient
-            at, state = _move(self.learning_rate, at, gradient, state)
-            part, passed = next(parts)
-            # The gradient of the next step comes with the loss after this one.
-            present, gradient = value_and_gradient(at, network, part, penalty)
-            if self.batch is None:
-                loss = present
-            elif passed or len(track.losses) + 1 == self.max_steps:
-                loss = value(at, network, data, penalty)
-            return np.asarray(at), float(loss)
-
-        end = track.run(np.asarray(at), step)
-        return track.result(*end, evaluations=len(track.losses) + 1)
-
-    def _parts(self, data: TrainingSet) -> Iterator[tuple[TrainingSet, bool]]:
-        """What each step sees, and whether a pass has just ended."""
         if self.batch is None:
             while True:
                 yield data, True
@@ -133,6 +89,42 @@ class Adam:
                     points.inputs, data.frame, points.y, points.weights, room=self.batch
                 )
                 yield part, start == 0
+
+
+class _Run(Stepwise):
+    def __init__(
+        self, options: Adam, network: SteinNetwork, data: TrainingSet, penalty: Penalty
+    ) -> None:
+        import optax  # late: half a second
+
+        self.options, self.like, self.data, self.penalty = options, network, data, penalty
+        self.batches = options.batches(data)
+        self.at = jnp.asarray(flatten(network))
+        self.moments = optax.adam(options.learning_rate).init(self.at)
+        self.loss, _ = self._look()
+        if options.batch is not None:
+            self.loss = self._total()
+
+    def step(self) -> Step:
+        """Move by the gradient of the last look, and look again."""
+        options = self.options
+        self.at, self.moments = _move(options.learning_rate, self.at, self.gradient, self.moments)
+        loss, passed = self._look()
+        if options.batch is None:
+            self.loss = loss
+        elif passed or self.evaluations == options.max_steps + 1:
+            self.loss = self._total()
+        return Step(np.asarray(self.at), self.loss)
+
+    def _look(self) -> tuple[float, bool]:
+        """The loss of the next batch, with the gradient of the step to come; has a pass ended?"""
+        self.evaluations += 1
+        batch, passed = next(self.batches)
+        loss, self.gradient = value_and_gradient(self.at, self.like, batch, self.penalty)
+        return float(loss), passed
+
+    def _total(self) -> float:
+        return float(value(self.at, self.like, self.data, self.penalty))
 
 
 @partial(jax.jit, static_argnums=0)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, TypeAlias
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -14,16 +14,16 @@ import scipy.linalg
 from steinquad._types import Array
 from steinquad.networks.stein_network import SteinNetwork
 from steinquad.training.krylov import lanczos_spectrum
-from steinquad.training.model import Device, Model, ggn_product, model
-from steinquad.training.objective import TrainingSet, flatten
+from steinquad.training.model import CompiledModel, Model, ggn_product
+from steinquad.training.objective import TrainingSet
 
-__all__ = ["DENSE_LIMIT", "Curvature", "curvature", "trainable"]
+__all__ = ["DENSE_LIMIT", "Curvature", "Dense", "MatrixFree"]
 
 DENSE_LIMIT = 5000  # weights beyond which G is not formed
 # Relative to the trace of G: eigenvalues below this are the rounding errors of a Gram matrix.
 ROUNDING = 1e-15
-CG_TOLERANCE, CG_STEPS = 1e-3, 150
-TRACE_PROBES, TRACE_STEPS = 2, 60
+CG_STEPS = 150
+TRACE_STEPS = 60
 
 Solve: TypeAlias = Callable[[Array], Array]
 
@@ -49,43 +49,34 @@ class Curvature(Protocol):
         ...
 
     def solver(self, beta: float, diagonal: Array) -> Solve | None:
-        """v -> (beta G + diag)^-1 v; None where that is not positive definite in float64."""
+        """v -> (beta G + diag)^-1 v, to be called as often as needed.
+
+        None where that is not positive definite in float64 and more damping has to be tried.
+
+        Args:
+            beta: precision of the noise.
+            diagonal: prior precision and damping of each weight, (p,).
+        """
         ...
 
     def quadratic(self, delta: Array) -> float:
-        """delta^T G delta."""
+        """delta^T G delta, the curvature along a step: what a quadratic model promises of it."""
         ...
 
     def effective(self, alpha: float, beta: float, penalized: Array) -> float | None:
-        """gamma, the number of weights that the data decide; None where not to be had here."""
+        """gamma, the number of weights that the data decide; None where not to be had here.
+
+        Args:
+            alpha: precision of the prior.
+            beta: precision of the noise.
+            penalized: 1 for the weights that have that prior, 0 for a flat one, (p,).
+        """
         ...
-
-
-def trainable(like: SteinNetwork, data: TrainingSet) -> Model:
-    """The network on its data as a trainer wants it: by products alone if G is too large."""
-    too_large = len(flatten(like)) > DENSE_LIMIT
-    return Device(like, data) if too_large else model(like, data)
-
-
-def curvature(at: Model, vector: Array, noise: Array, damping: float = 0.0) -> Curvature:
-    """Everything a step needs at these weights.
-
-    Args:
-        at: the network on its data.
-        vector: the weights.
-        noise: of each output.
-        damping: of the step to come; a large one hides the rounding errors of a G formed in single
-            precision, in half the time. Gradient and objective are in double precision always.
-    """
-    if len(vector) > DENSE_LIMIT:
-        free = Device(at.like, at.data)
-        return Free(free, vector, *free.gradient(vector, noise), noise)
-    return Dense(*at.gram(vector, noise, damping), noise)
 
 
 @dataclass(frozen=True)
 class Dense:
-    """G as a matrix, on the host or on the device."""
+    """G as a matrix, of NumPy or of JAX: for as many weights as it can be factored."""
 
     matrix: Any
     gradient: Array
@@ -94,11 +85,11 @@ class Dense:
     every: ClassVar[int] = 2
 
     def solver(self, beta: float, diagonal: Array) -> Solve | None:
-        """By Cholesky."""
+        """By Cholesky, factored once for all right-hand sides; None where that fails."""
         factor = _cholesky(_shifted(self.matrix, beta, diagonal))
         if factor is None:
             return None
-        solve = scipy.linalg.cho_solve if _on_host(factor) else jax.scipy.linalg.cho_solve
+        solve = scipy.linalg.cho_solve if _is_numpy(factor) else jax.scipy.linalg.cho_solve
         return lambda v: np.asarray(solve((factor, True), v))
 
     def quadratic(self, delta: Array) -> float:
@@ -106,12 +97,12 @@ class Dense:
         return float(delta @ (self.matrix @ delta))
 
     def effective(self, alpha: float, beta: float, penalized: Array) -> float | None:
-        """gamma by the trace of the inverse."""
+        """gamma by the trace of the inverse, with a jitter at the rounding errors of G."""
         jitter = ROUNDING * float(np.trace(self.matrix))
         factor = _cholesky(_shifted(self.matrix, beta, alpha * penalized + beta * jitter))
         if factor is None:
             return None
-        if _on_host(factor):
+        if _is_numpy(factor):
             (invert,) = scipy.linalg.get_lapack_funcs(("potri",), (factor,))
             variances = np.diag(invert(factor, lower=1)[0])
         else:
@@ -121,55 +112,101 @@ class Dense:
 
 
 @dataclass(frozen=True)
-class Free:
-    """G by its products: conjugate gradients solve, Lanczos quadrature finds the trace."""
+class MatrixFree:
+    """G by its products: conjugate gradients solve, Lanczos quadrature finds the trace.
 
-    at: Device
+    Attributes:
+        model: the network on its data.
+        vector: the weights, (p,).
+        gradient: J^T r there.
+        squares: of the residuals of each output.
+        noise: relative, of each output.
+        cg_tolerance: relative residual at which a solve ends.
+        trace_probes: random vectors of a trace; two do for thousands of weights.
+    """
+
+    model: CompiledModel
     vector: Array
     gradient: Array
     squares: Array
     noise: Array
+    cg_tolerance: float = 1e-3
+    trace_probes: int = 2
     every: ClassVar[int] = 5
 
+    @classmethod
+    def at(cls, model: Model, vector: Array, noise: Array, **options: Any) -> "MatrixFree":
+        """The curvature of a network on its data at these weights.
+
+        Args:
+            model: the network on its data, whichever road it takes otherwise.
+            vector: the weights, (p,).
+            noise: relative, of each output, (k,).
+            options: `cg_tolerance`, `trace_probes`.
+        """
+        compiled = CompiledModel(model.like, model.data)
+        return cls(compiled, vector, *compiled.gradient(vector, noise), noise, **options)
+
     def solver(self, beta: float, diagonal: Array) -> Solve:
-        """By conjugate gradients, truncated: an inexact step still goes downhill."""
-        fixed = (jnp.asarray(self.vector), self.at.like, self.at.data, jnp.asarray(self.noise))
-        return lambda v: np.asarray(_conjugate_gradients(*fixed, beta, diagonal, v))
+        """By conjugate gradients, truncated: an inexact step still goes downhill.
+
+        Every call costs up to 150 products with G.
+        """
+        like, data = self.model.like, self.model.data
+        arrays = (jnp.asarray(self.vector), like, data, jnp.asarray(self.noise))
+        system = _System(*arrays, beta, diagonal, self.cg_tolerance)
+        return lambda v: np.asarray(_conjugate_gradients(system, v))
 
     def quadratic(self, delta: Array) -> float:
         """delta^T G delta."""
-        return float(delta @ self.at.product(self.vector, self.noise, delta))
+        return float(delta @ self.model.product(self.vector, self.noise, delta))
 
     def effective(self, alpha: float, beta: float, penalized: Array) -> float | None:
-        """gamma by quadrature of the spectrum."""
+        """gamma by quadrature of the spectrum.
+
+        A stochastic estimate, good to some percent for thousands of weights.
+        """
         kept = penalized > 0
 
         def among(v: Array) -> Array:
             full = np.zeros(len(kept))
             full[kept] = v
-            return self.at.product(self.vector, self.noise, full)[kept]
+            return self.model.product(self.vector, self.noise, full)[kept]
 
-        spectrum = lanczos_spectrum(among, int(kept.sum()), probes=TRACE_PROBES, steps=TRACE_STEPS)
+        size = int(kept.sum())
+        spectrum = lanczos_spectrum(among, size, probes=self.trace_probes, steps=TRACE_STEPS)
         curved = beta * spectrum.values
         return float(spectrum.counts @ (curved / (curved + alpha)))
 
 
+class _System(NamedTuple):
+    """`beta G + diag` at some weights, and how well to solve with it."""
+
+    vector: jax.Array
+    like: SteinNetwork
+    data: TrainingSet
+    noise: jax.Array
+    beta: float
+    diagonal: Array
+    tolerance: float
+
+
 @jax.jit
-def _conjugate_gradients(
-    vector: Any, like: Any, data: Any, noise: Any, beta: Any, diagonal: Any, right: Any
-) -> jax.Array:
+def _conjugate_gradients(system: _System, right: Any) -> jax.Array:
+    vector, like, data, noise, beta, diagonal, tolerance = system
+
     def product(v: jax.Array) -> jax.Array:
         return beta * ggn_product(vector, like, data, noise, v) + diagonal * v
 
-    return jax.scipy.sparse.linalg.cg(product, right, tol=CG_TOLERANCE, maxiter=CG_STEPS)[0]
+    return jax.scipy.sparse.linalg.cg(product, right, tol=tolerance, maxiter=CG_STEPS)[0]
 
 
-def _on_host(matrix: Any) -> bool:
+def _is_numpy(matrix: Any) -> bool:
     return isinstance(matrix, np.ndarray)
 
 
 def _shifted(matrix: Any, beta: float, diagonal: Array) -> Any:
-    if not _on_host(matrix):
+    if not _is_numpy(matrix):
         return beta * matrix + jnp.diag(jnp.asarray(diagonal))
     shifted = beta * matrix
     shifted.flat[:: len(shifted) + 1] += diagonal
@@ -178,7 +215,7 @@ def _shifted(matrix: Any, beta: float, diagonal: Array) -> Any:
 
 def _cholesky(matrix: Any) -> Any:
     """Lower factor, or None."""
-    if not _on_host(matrix):
+    if not _is_numpy(matrix):
         factor = jnp.linalg.cholesky(matrix)
         return factor if bool(jnp.isfinite(factor).all()) else None
     try:

@@ -6,7 +6,7 @@ With alpha = 1/sigma0^2, beta = 1/sigma^2, residuals r and penalized weights w,
 
 with q weights and m observations (less one for each theta0 under a flat prior, whose rows and
 columns have then been eliminated from G). The determinant needs the spectrum of G only, so both
-precisions are two numbers to be found once the spectrum is known: by eigenvalues of a dense G, or
+precisions are two numbers to optimize once the spectrum is known: by eigenvalues of a dense G, or
 by the nodes and weights of a Lanczos quadrature of a matrix-free one.
 """
 
@@ -26,7 +26,10 @@ LOG_BETA = (np.log(1e-4), np.log(1e24))
 
 @dataclass(frozen=True)
 class Spectrum:
-    """Eigenvalues of G and how often each counts."""
+    """Eigenvalues of G and how often each counts.
+
+    Exact ones, or nodes of a Lanczos quadrature, which count in fractions.
+    """
 
     values: Array
     counts: Array
@@ -40,7 +43,10 @@ class Spectrum:
 
 @dataclass(frozen=True)
 class Precisions:
-    """alpha of the weights and beta of the noise, and the effective number of weights."""
+    """alpha of the weights and beta of the noise at their best evidence.
+
+    With gamma, the number of weights that the data decide, and the log evidence itself.
+    """
 
     alpha: float
     beta: float
@@ -51,7 +57,16 @@ class Precisions:
 def log_evidence(
     log_alpha: float, log_beta: float, spectrum: Spectrum, m: float, rr: float, ww: float
 ) -> tuple[float, Array, float]:
-    """Log marginal likelihood up to a constant, its gradient in the two logs, and gamma."""
+    """Log marginal likelihood up to a constant, its gradient in the two logs, and gamma.
+
+    Args:
+        log_alpha: log of the precision of the weights.
+        log_beta: log of the precision of the noise.
+        spectrum: of G.
+        m: number of observations.
+        rr: |r|^2.
+        ww: |w|^2.
+    """
     alpha, beta = np.exp(log_alpha), np.exp(log_beta)
     curvature = beta * spectrum.values
     q = spectrum.counts.sum()
@@ -87,7 +102,7 @@ def tune(spectrum: Spectrum, *, observations: float, residual: float, weight: fl
         [LOG_ALPHA[0], LOG_BETA[0]],
         [LOG_ALPHA[1], LOG_BETA[1]],
     )
-    found = scipy.optimize.minimize(
+    optimum = scipy.optimize.minimize(
         negative,
         start,
         jac=True,
@@ -95,5 +110,5 @@ def tune(spectrum: Spectrum, *, observations: float, residual: float, weight: fl
         bounds=[LOG_ALPHA, LOG_BETA],
         options={"maxiter": 500, "ftol": 1e-15, "gtol": 1e-8},
     )
-    value, _, gamma = log_evidence(found.x[0], found.x[1], spectrum, m, rr, ww)
-    return Precisions(float(np.exp(found.x[0])), float(np.exp(found.x[1])), gamma, value)
+    value, _, gamma = log_evidence(optimum.x[0], optimum.x[1], spectrum, m, rr, ww)
+    return Precisions(float(np.exp(optimum.x[0])), float(np.exp(optimum.x[1])), gamma, value)

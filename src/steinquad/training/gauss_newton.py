@@ -1,7 +1,7 @@
 """Levenberg-Marquardt with a Bayesian penalty: the curvature that trains is the posterior's.
 
 The weights theta minimize `beta |r|^2 + alpha |w|^2`, w all of them but theta0 (flat prior), and
-the two precisions are found anew along the way from the same matrix `G = J^T J`: with
+the two precisions are updated along the way from the same matrix `G = J^T J`: with
 `Sigma = (beta G + alpha I)^-1`, the evidence is stationary where
 
     gamma = p_w - alpha tr(Sigma_ww),   alpha = gamma / |w|^2,   beta = (m - gamma - k) / |r|^2,
@@ -23,120 +23,78 @@ from typing import ClassVar
 
 import numpy as np
 
-from steinquad._types import Array, Progress, Watch, no_watch
+from steinquad._types import Array
 from steinquad.networks.stein_network import SteinNetwork
-from steinquad.training.curvature import curvature, trainable
+from steinquad.training.curvature import DENSE_LIMIT, Curvature, Dense, MatrixFree
 from steinquad.training.evidence import LOG_ALPHA, LOG_BETA
-from steinquad.training.objective import TrainingSet, flatten, theta0_entries, unflatten
-from steinquad.training.options import check_counts
-from steinquad.training.result import Stop, TrainingResult
-from steinquad.training.validation import Judge
+from steinquad.training.model import CompiledModel, Model, model
+from steinquad.training.objective import TrainingSet, flatten, theta0_entries
+from steinquad.training.optimizer import Optimizer, Stepwise, check_counts
+from steinquad.training.track import Step
 
 __all__ = ["GaussNewton"]
 
 FIRST_ALPHA, FIRST_BETA, FIRST_DAMPING = 1e-2, 1.0, 1.0
 LEAST_DAMPING = 1e-16
 MOST_TRIES = 25  # dampings before a step is given up
-TOO_CURVED = 0.75  # of a step, the acceleration beyond which a shorter one is tried
 
 
 @dataclass(frozen=True, kw_only=True)
-class GaussNewton:
+class GaussNewton(Optimizer):
     """Levenberg-Marquardt with precisions from the evidence and geodesic acceleration.
 
+    The default up to some thousand weights: a few dozen steps, no penalty to choose. Options that
+    all optimizers share are those of `Optimizer`; without held-out points the noise must fall as
+    their error would have to.
+
     Attributes:
-        max_steps: most steps.
-        patience: steps in which the held-out error (or, without any, the noise) must fall by a
-            tenth, or half the steps so far where those are more; training stops when it does not.
+        dense_limit: most weights for which the matrix G is formed; beyond, steps are solved by
+            conjugate gradients on its products.
+        max_acceleration: largest acceleration, relative to its step, before a shorter step is
+            tried instead.
     """
 
     max_steps: int = 300
     patience: int = 20
-    pilot_steps: ClassVar[int] = 30  # after which the error tells a good network from a bad one
+    dense_limit: int = DENSE_LIMIT
+    max_acceleration: float = 0.75
+    pilot_steps: ClassVar[int] = 30
+    validation_interval: ClassVar[int] = 1
+    resumable: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        check_counts(max_steps=self.max_steps, patience=self.patience)
+        super().__post_init__()
+        check_counts(dense_limit=self.dense_limit)
 
-    def fit(
-        self,
-        network: SteinNetwork,
-        data: TrainingSet,
-        *,
-        flat: bool,
-        progress: Progress,
-        judge: TrainingSet | None = None,
-        before: TrainingResult | None = None,
-        watch: Watch = no_watch,
-    ) -> TrainingResult:
-        """Train `network`; see the module.
+    def start(self, network: SteinNetwork, data: TrainingSet, flat: bool) -> "_Run":
+        """A training from these weights.
 
-        Args:
-            network: where to start.
-            data: what to fit.
-            flat: a flat prior on theta0; otherwise it shares that of the weights.
-            progress: called with (step, total, mean square) after every step.
-            judge: points that say when to stop.
-            before: an earlier training of the same network on the same data, to go on from.
-            watch: called with (step, weights) after every step.
+        Gradient and curvature there are known, no step taken yet; arguments as those of `fit`.
+        Beyond `dense_limit` weights the curvature is known by its products only.
         """
-        if before is None:
-            run = _Run(network, data, flat)
-            judged = Judge(network, judge, run.vector)
-        else:
-            run, judged = before.state
-        losses = [] if before is None else list(before.losses)
-        theta0 = [] if before is None else list(before.theta0)
-        stop: Stop = "max_steps"
-        reason = f"reached {self.max_steps} steps"
-        while len(losses) < self.max_steps:
-            if not run.step():
-                stop, reason = "converged", "no step lowers the loss in float64"
-                break
-            losses.append(run.mean_square)
-            theta0.append(run.vector[run.integrals].copy())
-            progress(len(losses), self.max_steps, losses[-1])
-            watch(len(losses), run.vector)
-            judged.look(run.vector, 1.0 / run.beta)
-            if judged.gives_up(self.patience):
-                stop, reason = "converged", judged.reason
-                break
-        if not np.isfinite(run.mean_square):
-            stop, reason = "not_finite", f"the loss is {run.mean_square} at the start"
-        return TrainingResult(
-            network=unflatten(judged.best, network),
-            stop=stop,
-            reason=reason,
-            losses=np.asarray(losses),
-            theta0=np.asarray(theta0).reshape(len(losses), network.theta0.size),
-            judged=np.asarray([] if judge is None else judged.path),
-            corrected=None if judge is None else np.asarray(judged.corrected),
-            evaluations=run.evaluations,
-            state=(run, judged),
-        )
+        dense = len(flatten(network)) <= self.dense_limit
+        at = model(network, data) if dense else CompiledModel(network, data)
+        return _Run(at, flat, dense=dense, max_acceleration=self.max_acceleration)
 
 
-class _Run:
-    """The state of one training."""
-
-    def __init__(self, network: SteinNetwork, data: TrainingSet, flat: bool) -> None:
-        self.model = trainable(network, data)
+class _Run(Stepwise):
+    def __init__(
+        self, at: Model, flat: bool, *, dense: bool = True, max_acceleration: float = 0.75
+    ) -> None:
+        network = at.like
+        self.model, self.dense, self.max_acceleration = at, dense, max_acceleration
         self.vector = flatten(network)
         self.integrals = theta0_entries(network)
         self.penalized = np.where(self.integrals & flat, 0.0, 1.0)
-        self.total = float(np.sum(data.blocks.weights))
+        self.total = float(np.sum(at.data.blocks.weights))
         self.observations = self.total * len(network.theta0) - (self.integrals.sum() * flat)
         self.alpha, self.beta, self.damping = FIRST_ALPHA, FIRST_BETA, FIRST_DAMPING
         self.gamma = 0.0
-        self.steps = self.evaluations = 0
-        self.at = curvature(self.model, self.vector, np.ones(len(network.theta0)))
+        self.steps = 0
+        self._look(np.ones(len(network.theta0)))
 
-    @property
-    def mean_square(self) -> float:
-        """Of the residuals, mean over the outputs."""
-        return float(np.mean(self.at.squares)) / self.total
-
-    def step(self) -> bool:
-        """Take a step; False if none lowers the objective."""
+    def step(self) -> Step | None:
+        """Take a step; None if none lowers the objective."""
         prior = self.alpha * self.penalized
         gradient = self.beta * self.at.gradient + prior * self.vector
         now = self._objective(self.vector, self.at.squares)
@@ -149,33 +107,40 @@ class _Run:
             delta = -solve(gradient)
             bend = self.model.bend(self.vector, self.at.noise, delta)
             bent = -0.5 * self.beta * solve(bend)
-            if 2 * np.linalg.norm(bent) <= TOO_CURVED * np.linalg.norm(delta):
+            if 2 * np.linalg.norm(bent) <= self.max_acceleration * np.linalg.norm(delta):
                 moved = self.vector + delta + bent
                 new = self._objective(moved, self.model.squares(moved))
                 if new < now:
                     curved = self.beta * self.at.quadratic(delta) + prior @ delta**2
                     promised = float(-2 * (gradient @ delta) - curved)
                     self._move(moved, (now - new) / promised)
-                    return True
+                    return Step(self.vector, self.loss, noise=1.0 / self.beta)
             self.damping *= 3
-        return False
+        return None
 
     def _objective(self, vector: Array, sums: Array) -> float:
         value = self.beta * np.sum(sums / self.at.noise**2)
         return float(value + self.alpha * (self.penalized @ vector**2))
 
+    def _look(self, noise: Array, damping: float = 0.0) -> None:
+        """Gradient, curvature and mean square at these weights, for a step with this damping."""
+        self.at: Curvature = (
+            Dense(*self.model.gram(self.vector, noise, damping), noise)
+            if self.dense
+            else MatrixFree.at(self.model, self.vector, noise)
+        )
+        self.loss = float(np.mean(self.at.squares)) / self.total
+
     def _move(self, moved: Array, agreement: float) -> None:
-        """Go there, look around, and find the precisions anew."""
+        """Go there, look around, and update the precisions."""
         shrink = 3.0 if agreement > 0.75 else 2.0 if agreement > 0.25 else 1.0
         self.damping = max(self.damping / shrink, LEAST_DAMPING)
         self.vector, sums = moved, self.at.squares
         noise = np.sqrt(sums / sums.mean()) if sums.min() > 0 else self.at.noise
         self.steps += 1
-        anew = self.steps % self.at.every == 0  # the precisions, which need an exact G
-        self.at = curvature(self.model, moved, noise, 0.0 if anew else self.damping)
-        if not anew:
-            return
-        gamma = self.at.effective(self.alpha, self.beta, self.penalized)
+        update = self.steps % self.at.every == 0  # of the precisions, which need an exact G
+        self._look(noise, 0.0 if update else self.damping)
+        gamma = self.at.effective(self.alpha, self.beta, self.penalized) if update else None
         if gamma is None:
             return
         self.gamma = float(np.clip(gamma, 1e-3, self.observations - 0.5))

@@ -18,7 +18,10 @@ DIRECTIONS = 64  # at a time: their tangents share the products of matrices
 def hessian(
     vector: jax.Array, like: SteinNetwork, data: TrainingSet, penalty: Penalty
 ) -> jax.Array:
-    """Second derivative of the loss by all weights, (p, p), a column for each direction."""
+    """Second derivative of the loss by all weights, (p, p), a column for each direction.
+
+    For some thousand weights, to look at its condition; training needs no Hessian.
+    """
 
     def column(direction: jax.Array) -> jax.Array:
         slope = jax.grad(loss)

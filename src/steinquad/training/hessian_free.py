@@ -18,14 +18,18 @@ from typing import ClassVar
 import jax.numpy as jnp
 import numpy as np
 
-from steinquad._types import Array, Progress, Watch, no_watch
+from steinquad._types import Array
 from steinquad.networks.stein_network import SteinNetwork
-from steinquad.training.curvature import Free
-from steinquad.training.model import Device
+from steinquad.training.curvature import MatrixFree
+from steinquad.training.model import CompiledModel
 from steinquad.training.objective import Penalty, TrainingSet, flatten, strengths, value
-from steinquad.training.options import check_counts, check_penalty, check_positive
-from steinquad.training.result import TrainingResult
-from steinquad.training.track import Track
+from steinquad.training.optimizer import (
+    Optimizer,
+    Stepwise,
+    check_penalty,
+    check_positive,
+)
+from steinquad.training.track import Step
 
 __all__ = ["HessianFree"]
 
@@ -36,83 +40,51 @@ MOST_TRIES = 30  # dampings before a step is given up
 
 
 @dataclass(frozen=True, kw_only=True)
-class HessianFree:
+class HessianFree(Optimizer):
     """Damped conjugate gradients on products with the Gauss-Newton matrix.
+
+    Few, expensive steps for networks whose matrix is too large to form; one of the paper's
+    optimizers. Options that all optimizers share are those of `Optimizer`.
 
     Attributes:
         penalty: lambda of the loss.
         damping: mu of the first step.
-        max_steps: most steps.
-        patience: steps in which the held-out error must fall by a tenth, or half the steps so far
-            where those are more; training stops when it does not.
     """
 
     penalty: float = 1e-8
     damping: float = 1.0
-    max_steps: int = 1000
     patience: int = 30
-    pilot_steps: ClassVar[int] = 40  # after which the error tells a good network from a bad one
+    pilot_steps: ClassVar[int] = 40
 
     def __post_init__(self) -> None:
-        check_counts(max_steps=self.max_steps, patience=self.patience)
+        super().__post_init__()
         check_penalty(self.penalty)
         check_positive(damping=self.damping)
 
-    def fit(
-        self,
-        network: SteinNetwork,
-        data: TrainingSet,
-        *,
-        flat: bool,
-        progress: Progress,
-        judge: TrainingSet | None = None,
-        before: TrainingResult | None = None,
-        watch: Watch = no_watch,
-    ) -> TrainingResult:
-        """Train on the loss of `training.objective`; see the module.
+    def start(self, network: SteinNetwork, data: TrainingSet, flat: bool) -> "_Run":
+        """A training from these weights.
 
-        Args:
-            network: where to start.
-            data: what to fit.
-            flat: no penalty on theta0.
-            progress: called with (step, total, loss) after every step.
-            judge: points that say when to stop.
-            before: not used: a finished training cannot go on.
-            watch: called with (step, weights) after every step.
+        The loss there is known, no step taken yet; arguments as those of `fit`.
         """
-        del before
-        run = _Run(network, data, Penalty(self.penalty, theta0=not flat), self.damping)
-        track = Track(
-            network,
-            judge,
-            max_steps=self.max_steps,
-            patience=self.patience,
-            progress=progress,
-            watch=watch,
-        )
-        end = track.run(run.vector, run.step)
-        return track.result(*end, evaluations=run.evaluations)
+        return _Run(network, data, Penalty(self.penalty, theta0=not flat), self.damping)
 
 
-class _Run:
-    """The state of one training."""
-
+class _Run(Stepwise):
     def __init__(
         self, network: SteinNetwork, data: TrainingSet, penalty: Penalty, damping: float
     ) -> None:
-        self.free = Device(network, data)
+        self.model = CompiledModel(network, data)
         self.penalty, self.damping = penalty, damping
         self.strengths = np.asarray(strengths(network, penalty))
         self.total = float(np.sum(data.blocks.weights))
         self.noise = np.ones(len(network.theta0))
         self.vector = flatten(network)
-        self.evaluations = 0
         self.loss = self._loss(self.vector)
 
-    def step(self) -> tuple[Array, float] | None:
+    def step(self) -> Step | None:
         """Take a step; None if none lowers the loss."""
-        gradient, squares = self.free.gradient(self.vector, self.noise)
-        at = Free(self.free, self.vector, gradient, squares, self.noise)
+        gradient, squares = self.model.gradient(self.vector, self.noise)
+        at = MatrixFree(self.model, self.vector, gradient, squares, self.noise)
         slope = gradient / self.total + self.strengths * self.vector
         for _ in range(MOST_TRIES if np.isfinite(self.loss) else 0):
             solve = at.solver(1.0 / self.total, self.strengths + self.damping)
@@ -132,9 +104,9 @@ class _Run:
                 self.damping *= LESS
             if loss < self.loss:
                 self.vector, self.loss = self.vector + delta, loss
-                return self.vector, self.loss
+                return Step(self.vector, self.loss)
         return None
 
     def _loss(self, vector: Array) -> float:
         self.evaluations += 1
-        return float(value(jnp.asarray(vector), self.free.like, self.free.data, self.penalty))
+        return float(value(jnp.asarray(vector), self.model.like, self.model.data, self.penalty))

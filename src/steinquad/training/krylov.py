@@ -17,14 +17,14 @@ import scipy.linalg
 from steinquad._types import Array
 from steinquad.training.evidence import Spectrum
 
-__all__ = ["Bounds", "Nystroem", "lanczos_spectrum", "quadratic_form"]
+__all__ = ["Bounds", "Nystroem", "ShiftedGram", "lanczos_spectrum", "quadratic_form"]
 
 Product = Callable[[Array], Array]
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """A value between `lower` and `upper`."""
+    """A value known to lie between `lower` and `upper`, after so many `steps` of Lanczos."""
 
     lower: float
     upper: float
@@ -32,20 +32,30 @@ class Bounds:
 
     @property
     def gap(self) -> float:
-        """Width relative to the upper bound."""
+        """Width relative to the upper bound: 0 where the value is exact."""
         return (self.upper - self.lower) / self.upper if self.upper > 0 else 0.0
 
 
 @dataclass(frozen=True)
 class Nystroem:
-    """`G_hat = U diag(values) U^T <= G` of low rank."""
+    """`G_hat = U diag(values) U^T <= G` of low rank.
+
+    A preconditioner that never exceeds what it stands for, so that bounds hold.
+    """
 
     basis: Array  # U, (p, rank), orthonormal columns
     values: Array  # (rank,)
 
     @classmethod
     def build(cls, product: Product, size: int, rank: int, seed: int) -> "Nystroem":
-        """Randomized Nystroem approximation from `rank` products with G."""
+        """Randomized Nystroem approximation from `rank` products with G.
+
+        Args:
+            product: v -> G v.
+            size: p, of G.
+            rank: of the approximation, and products that it costs.
+            seed: of the random directions.
+        """
         rng = np.random.default_rng(seed)
         test, _ = np.linalg.qr(rng.standard_normal((size, rank)))
         image = np.stack([product(column) for column in test.T], axis=1)
@@ -57,11 +67,33 @@ class Nystroem:
         basis, singular, _ = np.linalg.svd(factor, full_matrices=False)
         return cls(basis, np.maximum(singular**2 - shift, 0.0))
 
-    def inverse_root(self, vector: Array, alpha: float, beta: float) -> Array:
+
+@dataclass(frozen=True)
+class ShiftedGram:
+    """`A = beta G + alpha I` by products with G, and the preconditioner `M <= A`.
+
+    Attributes:
+        product: v -> G v.
+        nystroem: approximation of G that makes the preconditioner.
+        alpha: shift, positive.
+        beta: scale of G.
+    """
+
+    product: Product
+    nystroem: Nystroem
+    alpha: float
+    beta: float
+
+    def inverse_root(self, vector: Array) -> Array:
         """`M^-1/2 v` for `M = beta G_hat + alpha I`."""
-        inside = self.basis.T @ vector
-        scale = 1.0 / np.sqrt(beta * self.values + alpha) - 1.0 / np.sqrt(alpha)
-        return vector / np.sqrt(alpha) + self.basis @ (scale * inside)
+        alpha, basis = self.alpha, self.nystroem.basis
+        scale = 1.0 / np.sqrt(self.beta * self.nystroem.values + alpha) - 1.0 / np.sqrt(alpha)
+        return vector / np.sqrt(alpha) + basis @ (scale * (basis.T @ vector))
+
+    def preconditioned(self, vector: Array) -> Array:
+        """`M^-1/2 A M^-1/2 v`, whose spectrum starts at 1."""
+        root = self.inverse_root(vector)
+        return self.inverse_root(self.beta * self.product(root) + self.alpha * root)
 
 
 def _lanczos(product: Product, start: Array) -> Iterator[tuple[Array, Array]]:
@@ -104,39 +136,24 @@ def _first_inverse(diagonal: Array, off: Array) -> float:
 
 
 def quadratic_form(
-    product: Product,
-    b: Array,
-    *,
-    alpha: float,
-    beta: float,
-    nystroem: Nystroem,
-    rtol: float = 0.01,
-    max_steps: int = 400,
+    matrix: ShiftedGram, b: Array, *, rtol: float = 0.01, max_steps: int = 400
 ) -> Bounds:
-    """Bounds on `b^T (beta G + alpha I)^-1 b` until they differ by less than `rtol`.
+    """Bounds on `b^T A^-1 b`, tightened until they differ by less than `rtol`.
 
     Args:
-        product: v -> G v.
-        b: the vector.
-        alpha: shift, positive.
-        beta: scale of G.
-        nystroem: approximation of G that makes the preconditioner.
+        matrix: A, by its products, with its preconditioner.
+        b: the vector, (p,).
         rtol: relative gap at which to stop.
         max_steps: most products with G.
     """
-
-    def preconditioned(v: Array) -> Array:
-        root = nystroem.inverse_root(v, alpha, beta)
-        return nystroem.inverse_root(beta * product(root) + alpha * root, alpha, beta)
-
-    start = nystroem.inverse_root(b, alpha, beta)
+    start = matrix.inverse_root(b)
     norm2 = float(start @ start)
     if norm2 == 0.0:
         return Bounds(0.0, 0.0, 0)
     bounds = Bounds(0.0, norm2, 0)
     # Rounding may put the smallest eigenvalue a hair below 1; a lower node only widens the bound.
     node = 1.0 - 1e-6
-    for diagonal, off in itertools.islice(_lanczos(preconditioned, start), max_steps):
+    for diagonal, off in itertools.islice(_lanczos(matrix.preconditioned, start), max_steps):
         inner, coupling = off[:-1], off[-1]
         lower = norm2 * _first_inverse(diagonal, inner)
         if coupling == 0.0:
@@ -156,7 +173,15 @@ def quadratic_form(
 def lanczos_spectrum(
     product: Product, size: int, *, probes: int = 8, steps: int = 120, seed: int = 0
 ) -> Spectrum:
-    """Quadrature of the spectral density of G: nodes and how many eigenvalues each stands for."""
+    """Quadrature of the spectral density of G: nodes and how many eigenvalues each stands for.
+
+    Args:
+        product: v -> G v.
+        size: p, of G.
+        probes: random vectors to start from; their average is what is exact in expectation.
+        steps: products with G for each.
+        seed: of the probes.
+    """
     rng = np.random.default_rng(seed)
     values, counts = [], []
     for _ in range(probes):

@@ -1,15 +1,16 @@
 """Residuals of a network on its data as a function of the flat vector of weights.
 
-Two roads to the same numbers. `Host` runs networks of two activation layers on a CPU by NumPy and
-BLAS: nothing to compile, and BLAS forms `J^T J` three times as fast as XLA does there. `Device`
-runs any network on any device by compiled programs; nothing but vectors and scalars leaves it.
+Two roads to the same numbers. `NumpyModel` runs networks of two activation layers on a CPU by
+NumPy and BLAS: nothing to compile, and BLAS forms `J^T J` three times as fast as XLA does there.
+`CompiledModel` runs any network on any device by compiled programs; nothing but vectors and
+scalars leaves it.
 
 Rows are the weighted residuals of `training.objective` divided by the relative noise of their
 output, so that one noise precision beta serves all outputs.
 """
 
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -28,53 +29,99 @@ from steinquad.training.objective import (
     unflatten,
 )
 
-__all__ = ["Device", "Host", "Model", "ggn_product", "model"]
+__all__ = ["CompiledModel", "Model", "NumpyModel", "ggn_product", "model"]
 
-KEPT = 2**29  # most bytes of Jacobian that stay in memory
-# A single-precision G is wrong by about 1e-9 of its trace; dampings well above that hide it. Small
-# matrices are not worth the conversion.
+KEPT = 2**29
+# A single-precision G is wrong by about 1e-9 of its trace; dampings well above that hide it.
 SINGLE, LARGE = 1e-8, 1000
 BEND = 0.1  # of a step, the difference by which its second derivative is found
 
+Sums: TypeAlias = tuple[jax.Array, jax.Array, jax.Array]  # G, J^T r and the squares
+
 
 class Model(Protocol):
-    """What training and the posterior ask of a network on its data."""
+    """What training and the posterior ask of a network on its data.
+
+    All vectors are flat, all arguments at one set of weights. Both roads answer with the same
+    numbers, up to rounding.
+    """
 
     like: SteinNetwork
     data: TrainingSet
 
     def squares(self, vector: Array) -> Array:
-        """|r|^2 of each output, not over the noise, (k,)."""
+        """|r|^2 of each output, not over the noise, (k,).
+
+        What the loss is made of, and what tells the noise of one output from that of another.
+        """
         ...
 
     def moments(self, vector: Array) -> tuple[Array, Array]:
-        """The squares, and the weighted sum of g - y, (k,) both."""
+        """The squares, and the weighted sum of g - y, (k,) both.
+
+        Error and bias at points held out.
+        """
         ...
 
     def gram(self, vector: Array, noise: Array, damping: float = 0.0) -> tuple[Any, Array, Array]:
-        """G = J^T J, J^T r, and the squares; G as exact as a step with this damping needs it."""
+        """G = J^T J (p, p), J^T r (p,), and the squares (k,).
+
+        Args:
+            vector: the weights, (p,).
+            noise: relative, of each output, by which the rows are divided, (k,).
+            damping: of the step that G is for, which decides how exact it has to be.
+        """
         ...
 
     def bend(self, vector: Array, noise: Array, along: Array) -> Array:
-        """J^T of the second derivative of r along a direction, (p,), at the weights of `gram`."""
+        """J^T of the second derivative of r along a direction, (p,).
+
+        The geodesic acceleration of a step. At the weights of the last call of `gram`, whose rows
+        may still be there.
+
+        Args:
+            vector: these weights, (p,).
+            noise: relative, of each output, (k,).
+            along: the direction, (p,).
+        """
         ...
 
     def jacobian(self, vector: Array) -> Array:
-        """Derivative of the weighted residuals by the weights, (n k, p)."""
+        """Derivative of the weighted residuals by the weights, (n k, p), all rows at once.
+
+        They take n k p numbers of memory.
+        """
         ...
 
 
 def model(like: SteinNetwork, data: TrainingSet) -> Model:
-    """The faster of the two for this network and this machine."""
+    """A network on its data, by the faster of the two roads for it and for this machine.
+
+    Args:
+        like: the network; its weights do not matter, its shapes do.
+        data: points, values and weights of the residuals.
+    """
     on_cpu = jax.default_backend() == "cpu"
-    return Host(like, data) if on_cpu and numpy_backend.suits(like) else Device(like, data)
+    by_numpy = on_cpu and numpy_backend.suits(like)
+    return NumpyModel(like, data) if by_numpy else CompiledModel(like, data)
 
 
-class Host:
-    """By NumPy and BLAS."""
+class NumpyModel:
+    """By NumPy and BLAS, in memory that is used again from one call to the next.
 
-    def __init__(self, like: SteinNetwork, data: TrainingSet) -> None:
+    Args:
+        like: the network; its weights do not matter, its shapes do.
+        data: points, values and weights of the residuals.
+        kept: most bytes of Jacobian that stay in memory.
+        large: weights from which on G may be formed in single precision under a large damping;
+            smaller matrices are not worth the conversion.
+    """
+
+    def __init__(
+        self, like: SteinNetwork, data: TrainingSet, *, kept: int = KEPT, large: int = LARGE
+    ) -> None:
         self.like, self.data = like, data
+        self.kept, self.large = kept, large
         merged = data.merged()
         used = merged.weights > 0
         if not used.all():
@@ -100,10 +147,10 @@ class Host:
     ) -> tuple[Array, Array, Array]:
         """G, J^T r and the squares, one panel of Jacobian at a time."""
         p = len(vector)
-        single = damping > SINGLE * self._trace and p > LARGE
+        single = damping > SINGLE * self._trace and p > self.large
         part = np.empty((p, p), np.float32 if single else np.float64)
         if self._rows is None:
-            most = max(int(KEPT / (8 * p * self.outputs)), numpy_backend.PANEL)
+            most = max(int(self.kept / (8 * p * self.outputs)), numpy_backend.PANEL)
             self._rows = np.empty((min(len(self.y), most), self.outputs, p))
         total, gradient = np.zeros((p, p)), np.zeros(p)
         sums = np.zeros(self.outputs)
@@ -159,8 +206,13 @@ class Host:
         return self.root[panel] * (g - self.y[panel]), rows.reshape(-1, len(vector))
 
 
-class Device:
-    """By compiled programs."""
+class CompiledModel:
+    """By compiled programs, for any network on any device; adds products without a matrix.
+
+    Args:
+        like: the network; its weights do not matter, its shapes do.
+        data: points, values and weights of the residuals.
+    """
 
     def __init__(self, like: SteinNetwork, data: TrainingSet) -> None:
         self.like, self.data = like, data
@@ -184,13 +236,11 @@ class Device:
         del damping
         at, scale = jnp.asarray(vector), jnp.asarray(noise)
         p = len(vector)
-        total, gradient = jnp.zeros((p, p)), jnp.zeros(p)
-        sums = jnp.zeros(len(noise))
+        sums = jnp.zeros((p, p)), jnp.zeros(p), jnp.zeros(len(noise))
         for blocks in self.data.panels():
-            total, gradient, sums = _add_panel(
-                total, gradient, sums, at, self.like, blocks, self.data.frame, scale
-            )
-        return total, np.asarray(gradient), np.asarray(sums)
+            sums = _add_panel(sums, at, self.like, blocks, self.data.frame, scale)
+        matrix, gradient, squares = sums
+        return matrix, np.asarray(gradient), np.asarray(squares)
 
     def bend(self, vector: Array, noise: Array, along: Array) -> Array:
         """By differentiating twice."""
@@ -205,12 +255,13 @@ class Device:
         return np.concatenate([np.asarray(rows) for rows in panels])
 
     def gradient(self, vector: Array, noise: Array) -> tuple[Array, Array]:
-        """J^T r and the squares, where G is not wanted."""
-        found = _gradient(jnp.asarray(vector), self.like, self.data, jnp.asarray(noise))
-        return np.asarray(found[0]), np.asarray(found[1])
+        """J^T r and the squares in one pass over the data, where G is not needed."""
+        at, scale = jnp.asarray(vector), jnp.asarray(noise)
+        gradient, squares = _gradient(at, self.like, self.data, scale)
+        return np.asarray(gradient), np.asarray(squares)
 
     def product(self, vector: Array, noise: Array, direction: Array) -> Array:
-        """G times a direction."""
+        """G times a direction, (p,): two passes over the data and no matrix."""
         arrays = (jnp.asarray(a) for a in (noise, direction))
         return np.asarray(ggn_product(jnp.asarray(vector), self.like, self.data, *arrays))
 
@@ -223,7 +274,10 @@ def _rows(vector: Any, like: SteinNetwork, block: Block, frame: Any, noise: Any)
 def panel_jacobian(
     vector: jax.Array, like: SteinNetwork, blocks: Block, frame: Any, noise: jax.Array
 ) -> tuple[jax.Array, jax.Array]:
-    """Residuals over noise (points, k) and their derivative (points k, p), block by block."""
+    """Residuals over noise (points, k) and their derivative (points k, p), block by block.
+
+    Memory beyond the result is that of one block.
+    """
 
     def one(point: Block) -> tuple[jax.Array, jax.Array]:
         single = jax.tree.map(lambda a: a[None], point)
@@ -239,20 +293,14 @@ def panel_jacobian(
     return r.reshape(-1, r.shape[-1]), jacobian.reshape(-1, vector.size)
 
 
-@partial(compiled, donate_argnums=(0, 1, 2))
+@partial(compiled, donate_argnums=0)
 def _add_panel(
-    total: Any,
-    gradient: Any,
-    sums: Any,
-    vector: Any,
-    like: Any,
-    blocks: Any,
-    frame: Any,
-    noise: Any,
-) -> tuple[jax.Array, jax.Array, jax.Array]:
+    sums: Sums, vector: jax.Array, like: SteinNetwork, blocks: Block, frame: Any, noise: jax.Array
+) -> Sums:
+    matrix, gradient, squares = sums
     r, rows = panel_jacobian(vector, like, blocks, frame, noise)
-    squares = jnp.sum((r * noise) ** 2, axis=0)
-    return total + rows.T @ rows, gradient + rows.T @ r.ravel(), sums + squares
+    more = jnp.sum((r * noise) ** 2, axis=0)
+    return matrix + rows.T @ rows, gradient + rows.T @ r.ravel(), squares + more
 
 
 @jax.jit

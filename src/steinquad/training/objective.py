@@ -24,6 +24,7 @@ from steinquad.stein.inputs import NetworkFrame, SteinInputs
 __all__ = [
     "Block",
     "Penalty",
+    "Sizes",
     "TrainingSet",
     "compiled_values",
     "flatten",
@@ -37,12 +38,28 @@ __all__ = [
     "value_and_gradient",
 ]
 
-# Most points a block. On a CPU the intermediate arrays of a small block stay in a core's cache,
-# which halves the CPU time of one large batch; an accelerator wants more work a launch. Memory
-# beyond the data themselves is that of one block, whatever n is.
-BLOCK_CPU, BLOCK_ACCELERATOR = 256, 65536
-# Most points of which a Jacobian is held at once: products of matrices want long panels.
-PANEL = 4096
+
+class Sizes(NamedTuple):
+    """How a batch is cut: memory beyond the data themselves is that of one block or panel.
+
+    Attributes:
+        block: most points a block. On a CPU the intermediate arrays of a small block stay in a
+            core's cache, which halves the CPU time of one large batch; an accelerator wants more
+            work a launch.
+        panel: most points of which a Jacobian is held at once: products of matrices want long
+            panels.
+    """
+
+    block: int
+    panel: int = 4096
+
+    @classmethod
+    def default(cls) -> "Sizes":
+        """Those that are fastest on this machine.
+
+        Small blocks for a processor's cache, large ones for an accelerator.
+        """
+        return cls(256 if jax.default_backend() == "cpu" else 65536)
 
 
 class Block(eqx.Module):
@@ -54,7 +71,11 @@ class Block(eqx.Module):
 
 
 class TrainingSet(eqx.Module):
-    """All points in equal blocks, with the frame they share."""
+    """All points in equal blocks, with the frame they share.
+
+    What programs loop over, so that one compiled shape serves any number of points. Made by
+    `build`.
+    """
 
     blocks: Block
     frame: NetworkFrame
@@ -63,7 +84,13 @@ class TrainingSet(eqx.Module):
 
     @classmethod
     def build(
-        cls, inputs: SteinInputs, frame: NetworkFrame, y: Array, weights: Array, room: int = 0
+        cls,
+        inputs: SteinInputs,
+        frame: NetworkFrame,
+        y: Array,
+        weights: Array,
+        room: int = 0,
+        sizes: Sizes | None = None,
     ) -> "TrainingSet":
         """Cut a batch into equal blocks, the last ones padded with points of weight zero.
 
@@ -73,11 +100,12 @@ class TrainingSet(eqx.Module):
             y: values, (points, k).
             weights: of the points.
             room: pad as for so many points, so that sets of about one size share their shapes.
+            sizes: of blocks and panels; by default those that suit this machine.
         """
+        sizes = Sizes.default() if sizes is None else sizes
         n = max(len(y), room)
-        most = BLOCK_CPU if jax.default_backend() == "cpu" else BLOCK_ACCELERATOR
-        panels = _ceil(n, max(PANEL, most))
-        per_panel = _ceil(_ceil(n, panels), most)
+        panels = _ceil(n, max(sizes.panel, sizes.block))
+        per_panel = _ceil(_ceil(n, panels), sizes.block)
         count = panels * per_panel
         size = _ceil(n, count)
         padding = count * size - len(y)
@@ -93,13 +121,19 @@ class TrainingSet(eqx.Module):
         return cls(blocks, frame, n, per_panel)
 
     def merged(self) -> Block:
-        """All points, padding and all, as one block of NumPy arrays."""
+        """All points, padding and all, as one block of NumPy arrays (n, ...).
+
+        For what does not go block by block.
+        """
         return jax.tree.map(
             lambda a: np.asarray(a).reshape(a.shape[0] * a.shape[1], *a.shape[2:]), self.blocks
         )
 
     def panels(self) -> Iterator[Block]:
-        """As many blocks as a panel has, one panel after the other."""
+        """As many blocks as a panel has, one panel after the other.
+
+        For Jacobians, of which one panel is held at a time.
+        """
         for start in range(0, self.blocks.weights.shape[0], self.blocks_per_panel):
             rows = slice(start, start + self.blocks_per_panel)
             yield jax.tree.map(lambda a, rows=rows: a[rows], self.blocks)
@@ -110,19 +144,30 @@ def _ceil(a: int, b: int) -> int:
 
 
 class Penalty(NamedTuple):
-    """`lambda |theta|^2`, over the weights or over the weights and theta0."""
+    """`lambda |theta|^2`, over the weights or over the weights and theta0.
+
+    Attributes:
+        strength: lambda.
+        theta0: whether theta0 is penalized like a weight (the paper) or has a flat prior.
+    """
 
     strength: float
     theta0: bool
 
 
 def flatten(network: SteinNetwork) -> Array:
-    """All parameters as one vector."""
+    """All parameters of a network as one NumPy vector, (p,), in the order of its leaves.
+
+    theta0 comes first; `unflatten` is its inverse.
+    """
     return np.concatenate([np.ravel(leaf) for leaf in jax.tree.leaves(network)])
 
 
 def unflatten(vector: Any, like: SteinNetwork) -> SteinNetwork:
-    """The network with the shapes of `like` and the parameters `vector`."""
+    """The network with the shapes of `like` and the parameters `vector`.
+
+    Leaves are of NumPy or of JAX as the vector is.
+    """
     leaves, tree = jax.tree.flatten(like)
     ends = np.cumsum([leaf.size for leaf in leaves])
     split = np.split if isinstance(vector, np.ndarray) else jnp.split
@@ -132,14 +177,20 @@ def unflatten(vector: Any, like: SteinNetwork) -> SteinNetwork:
 
 
 def theta0_entries(like: SteinNetwork) -> np.ndarray:
-    """Where the flat vector holds theta0."""
+    """Where the flat vector holds theta0.
+
+    A mask (p,), for penalties that leave it out and answers that are about it alone.
+    """
     marked = jax.tree.map(lambda leaf: np.zeros(leaf.shape, bool), like)
     marked = eqx.tree_at(lambda network: network.theta0, marked, np.ones(like.theta0.shape, bool))
     return np.concatenate([leaf.ravel() for leaf in jax.tree.leaves(marked)])
 
 
 def residuals(network: SteinNetwork, block: Block, frame: NetworkFrame) -> jax.Array:
-    """`sqrt(w_i) (g(x_i) - y_i)`, (points, k)."""
+    """`sqrt(w_i) (g(x_i) - y_i)` at the points of a block, (points, k).
+
+    The least squares that training and posterior are about.
+    """
     return jnp.sqrt(block.weights)[:, None] * (evaluate(network, block.inputs, frame) - block.y)
 
 
@@ -151,7 +202,10 @@ def compiled_values(vector: jax.Array | Array, like: SteinNetwork, data: Trainin
 
 
 def predict(network: SteinNetwork, data: TrainingSet) -> Array:
-    """g at the points, (n, k)."""
+    """g at the points of a set, (n, k), by the faster of NumPy and a compiled program.
+
+    Padding is cut off.
+    """
     if jax.default_backend() == "cpu" and numpy_backend.suits(network):
         return numpy_backend.values(network, data.merged().inputs, data.frame)[: data.n]
     values = np.asarray(compiled_values(flatten(network), network, data))
@@ -159,7 +213,16 @@ def predict(network: SteinNetwork, data: TrainingSet) -> Array:
 
 
 def loss(vector: jax.Array, like: SteinNetwork, data: TrainingSet, penalty: Penalty) -> jax.Array:
-    """The loss, to be differentiated or compiled by others."""
+    """The loss of the module's formula as a function of the flat vector.
+
+    To be differentiated or compiled by others; `value` is its compiled form.
+
+    Args:
+        vector: all parameters, (p,).
+        like: a network of these shapes.
+        data: what to fit.
+        penalty: lambda, and on what.
+    """
     total = jnp.sum(data.blocks.weights)
 
     def add(value: jax.Array, block: Block) -> tuple[jax.Array, None]:
@@ -176,7 +239,10 @@ value = compiled(loss)
 def value_and_gradient(
     vector: jax.Array | Array, like: SteinNetwork, data: TrainingSet, penalty: Penalty
 ) -> tuple[jax.Array, jax.Array]:
-    """The loss and its gradient, accumulated block by block."""
+    """The loss and its gradient (p,), accumulated block by block, in one compiled program.
+
+    Arguments as those of `loss`.
+    """
     total = jnp.sum(data.blocks.weights)
 
     def add(sums: tuple[jax.Array, jax.Array], block: Block):
@@ -196,5 +262,8 @@ def _block_loss(
 
 
 def strengths(like: SteinNetwork, penalty: Penalty) -> jax.Array:
-    """lambda of every parameter."""
+    """lambda of every parameter, (p,).
+
+    That of the penalty, and 0 on theta0 unless it is penalized.
+    """
     return penalty.strength * jnp.where(theta0_entries(like), penalty.theta0, 1.0)

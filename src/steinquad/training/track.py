@@ -1,103 +1,117 @@
-"""What training leaves behind, step by step, and whether it should go on."""
+"""What training leaves behind, step by step, and how it is seen at points held out from it."""
 
-from collections.abc import Callable
+from typing import NamedTuple
 
-import jax.numpy as jnp
 import numpy as np
 
-from steinquad._types import Array, Progress, Watch
+from steinquad._types import Array
 from steinquad.networks.stein_network import SteinNetwork
-from steinquad.training.objective import TrainingSet, flatten, theta0_entries, unflatten
-from steinquad.training.result import Stop, TrainingResult
-from steinquad.training.validation import Judge
+from steinquad.training.model import model
+from steinquad.training.objective import TrainingSet, flatten, theta0_entries
 
-__all__ = ["Track"]
+__all__ = ["Step", "Track"]
 
-# The held-out error changes slowly after the first steps, and costs a fifth of a step.
-ALWAYS_JUDGED, JUDGED_EVERY = 100, 10
+BETTER = 0.1  # share by which the error must fall to count as better
+ENOUGH = 1e-12  # mean square at held-out points, in units of the variance of f
+ALWAYS_VALIDATED = 100  # steps; after these the error changes slowly
+
+
+class Step(NamedTuple):
+    """What an optimizer reports of one step.
+
+    Attributes:
+        vector: the weights that it led to, (p,).
+        loss: of these weights.
+        noise: variance of the noise by the evidence, from optimizers that estimate it; it stands
+            in for the error at held-out points where there are none.
+    """
+
+    vector: Array
+    loss: float
+    noise: float | None = None
 
 
 class Track:
-    """Keeps losses and integrals after every step, and has them judged.
+    """The record of one training: losses, integrals, held-out errors, and the best weights.
+
+    Every optimizer reports its steps to one, and every stopping rule reads nothing else.
 
     Args:
         network: where training starts.
-        judge: points that say when to stop.
-        max_steps: most steps.
-        patience: see `Judge.gives_up`.
-        progress: called with (step, total, loss) after every step.
-        watch: called with (step, weights), likewise.
+        held_out: points that training does not see; without them the noise of a step takes the
+            place of their error, and without that the last weights count as the best.
+        interval: steps between two looks at the held-out points, once there have been a hundred.
+
+    Attributes:
+        losses: after each step.
+        theta0: the integrals after each step, (k,) each.
+        errors: mean square at the held-out points after each step, or the noise.
+        corrected: theta0 less the mean residual of the held-out points, if there are any.
+        best: weights of the least error so far.
     """
 
     def __init__(
-        self,
-        network: SteinNetwork,
-        judge: TrainingSet | None,
-        *,
-        max_steps: int,
-        patience: int,
-        progress: Progress,
-        watch: Watch,
+        self, network: SteinNetwork, held_out: TrainingSet | None, *, interval: int = 1
     ) -> None:
-        self.like = network
-        self.max_steps, self.patience = max_steps, patience
-        self.progress, self.watch = progress, watch
-        self.judged = None if judge is None else Judge(network, judge, flatten(network))
         self.losses: list[float] = []
         self.theta0: list[Array] = []
+        self.errors: list[float] = []
+        self.corrected: list[Array] = []
+        self.best = flatten(network)
+        self._held_out = None if held_out is None else model(network, held_out)
+        self._total = 0.0 if held_out is None else float(np.sum(held_out.blocks.weights))
+        self._interval = interval
         self._integrals = theta0_entries(network)
+        self._least = self._mark = np.inf
+        self._marked = 0  # step at which the error was last clearly better than ever before
 
-    @property
-    def full(self) -> bool:
-        """Whether there are as many steps as there may be."""
-        return len(self.losses) >= self.max_steps
+    def __len__(self) -> int:
+        """Steps so far."""
+        return len(self.losses)
 
-    @property
-    def gives_up(self) -> str:
-        """Why held-out points say that it is enough; empty if they do not."""
-        if self.judged is None or not self.judged.gives_up(self.patience):
+    def add(self, step: Step) -> None:
+        """Note a step.
+
+        Its loss, its integrals, and what held-out points or the noise say of it, where that is
+        due.
+        """
+        self.losses.append(step.loss)
+        self.theta0.append(step.vector[self._integrals].copy())
+        if self._held_out is None and step.noise is None:
+            self.best = np.array(step.vector)
+        elif len(self) < ALWAYS_VALIDATED or len(self) % self._interval == 0:
+            self._validate(step)
+        else:  # a look costs a fifth of a step: the last error stands
+            self.errors.append(self.errors[-1])
+            if self._held_out is not None:
+                self.corrected.append(self.corrected[-1])
+
+    def gives_up(self, patience: int) -> str:
+        """Why the held-out points say that it is enough; empty if they do not.
+
+        Args:
+            patience: steps in which the error must fall by a tenth, or half the steps up to its
+                last such fall where those are more.
+        """
+        if self._held_out is not None and self._least < ENOUGH:
+            return "the held-out error is below a millionth of the spread of f"
+        stale = len(self.errors) - self._marked
+        if not self.errors or stale < max(patience, self._marked // 2):
             return ""
-        return self.judged.reason
+        what = "noise" if self._held_out is None else "held-out error"
+        return f"the {what} was not a tenth lower after {stale} more steps"
 
-    def add(self, vector: Array, loss: float) -> None:
-        """A step was taken."""
-        self.losses.append(loss)
-        self.theta0.append(vector[self._integrals].copy())
-        steps = len(self.losses)
-        self.progress(steps, self.max_steps, loss)
-        self.watch(steps, vector)
-        if self.judged is not None:
-            if steps < ALWAYS_JUDGED or steps % JUDGED_EVERY == 0:
-                self.judged.look(vector, loss)
-            else:
-                self.judged.skip()
-
-    def run(
-        self, vector: Array, step: Callable[[], tuple[Array, float] | None]
-    ) -> tuple[Array, Stop, str]:
-        """Take steps until something says that it is enough; `step` has None where it has none."""
-        while not self.full:
-            taken = step()
-            if taken is None:
-                return vector, "converged", "no step lowers the loss in float64"
-            vector, loss = taken
-            self.add(vector, loss)
-            if not np.isfinite(loss):
-                return vector, "not_finite", f"the loss is {loss} after {len(self.losses)} steps"
-            if self.gives_up:
-                return vector, "converged", self.gives_up
-        return vector, "max_steps", f"reached {self.max_steps} steps"
-
-    def result(self, vector: Array, stop: Stop, reason: str, evaluations: int) -> TrainingResult:
-        """The end: the judge's best weights, or without one the last."""
-        judged = self.judged
-        return TrainingResult(
-            network=unflatten(jnp.asarray(vector if judged is None else judged.best), self.like),
-            stop=stop,
-            reason=reason,
-            losses=np.asarray(self.losses),
-            theta0=np.asarray(self.theta0).reshape(len(self.losses), self.like.theta0.size),
-            evaluations=evaluations,
-            judged=np.asarray([] if judged is None else judged.path),
-            corrected=None if judged is None else np.asarray(judged.corrected),
-        )
+    def _validate(self, step: Step) -> None:
+        if self._held_out is None:
+            assert step.noise is not None
+            error = step.noise
+        else:
+            squares, sums = self._held_out.moments(step.vector)
+            # The geometric mean over the outputs, which does not care for their units.
+            error = float(np.exp(np.mean(np.log(np.maximum(squares / self._total, 1e-300)))))
+            self.corrected.append(step.vector[self._integrals] - sums / self._total)
+        self.errors.append(error)
+        if error < (1 - BETTER) * self._mark:
+            self._mark, self._marked = error, len(self.errors)
+        if error < self._least:
+            self.best, self._least = np.array(step.vector), error

@@ -7,19 +7,19 @@ import numpy as np
 import numpyro
 import numpyro.distributions as nd
 import pytest
+from made_up_chains import independent
 from numpyro import handlers
 from numpyro.infer.reparam import LocScaleReparam, TransformReparam
 
 import steinquad as sq
 from steinquad import InputError
-from steinquad.chains.targets._rows import PIECE
 
 ORDER = sorted(["mu", "sigma", "r", "theta", "B"])
 
 
-@pytest.fixture(scope="module")
-def target():
-    return sq.targets.NumPyro(four.numpyro_model, four.Y, four.COUNTS, centres=four.CENTRES)
+@pytest.fixture
+def target(numpyro_target):
+    return numpyro_target
 
 
 def differences(target, points, log_density, step=1e-5):
@@ -49,15 +49,6 @@ def test_scores_are_float64_whatever_the_flags_and_the_data(target):
     scores = other.score(points)
     assert points.dtype == np.float64 and scores.dtype == np.float64
     np.testing.assert_allclose(scores, target.score(points), rtol=1e-5)
-
-
-def test_pieces_join_without_a_seam(target):
-    draws = four.draws(PIECE + 7)
-    points = target.unconstrain(draws)
-    last = {name: values[-5:] for name, values in draws.items()}
-    assert points.shape == (PIECE + 7, 11)
-    np.testing.assert_allclose(target.unconstrain(last), points[-5:], rtol=1e-13)
-    np.testing.assert_allclose(target.score(points)[-5:], target.score(points[-5:]), rtol=1e-12)
 
 
 SITES = {
@@ -201,14 +192,6 @@ def test_wrong_models_and_draws_are_refused(target):
     draws = four.draws(5)
     with pytest.raises(InputError, match=r"draws of 'theta' have shape \(5, 2\).*\(n, 3\)"):
         target.unconstrain({**draws, "theta": draws["theta"][:, :2]})
-    with pytest.raises(InputError, match=r"draws of 'mu' have shape \(5, 1\).*\(n,\)"):
-        target.unconstrain({**draws, "mu": draws["mu"][:, None]})
-    with pytest.raises(InputError, match="lengths .*'mu': 3"):
-        target.unconstrain({**draws, "mu": draws["mu"][:3]})
-    with pytest.raises(InputError, match="draws of 'mu' contains NaN"):
-        target.unconstrain({**draws, "mu": np.full(5, np.nan)})
-    with pytest.raises(InputError, match="draws is a ndarray"):
-        target.unconstrain(draws["mu"])
     with pytest.raises(InputError, match=r"points has shape \(4, 3\).*11 unconstrained"):
         target.score(np.zeros((4, 3)))
     outside = {
@@ -221,3 +204,13 @@ def test_wrong_models_and_draws_are_refused(target):
             target.unconstrain({**draws, name: values})
     with pytest.raises(InputError, match="on the edge of the support.*first draw 0"):
         target.unconstrain({**draws, "r": np.full(5, 3.0)})
+
+
+def test_a_function_without_arguments_is_a_numpyro_model():
+    def model():
+        numpyro.sample("a", nd.Normal(1.0, 2.0))
+
+    assert isinstance(sq.targets.as_target(model), sq.targets.NumPyro)
+    x = 1.0 + 2.0 * independent(4, 100, 1)[..., 0]
+    result = sq.posterior_expectation({"a": x}, score=sq.targets.as_target(model))
+    assert result["a"].mean == pytest.approx(1.0, abs=1e-6)

@@ -8,7 +8,6 @@ import pytest
 
 import steinquad as sq
 from steinquad import InputError
-from steinquad.chains.targets import as_target
 from steinquad.chains.targets.pymc import _vectorized, _without_compiler
 
 pm = four.import_pymc()
@@ -16,9 +15,9 @@ pm = four.import_pymc()
 ORDER = ["mu", "sigma", "r", "theta", "B"]
 
 
-@pytest.fixture(scope="module")
-def target():
-    return as_target(four.pymc_model())
+@pytest.fixture
+def target(pymc_target):
+    return pymc_target
 
 
 def test_scores_are_those_of_the_density_written_by_hand(target):
@@ -80,7 +79,6 @@ def test_wrong_models_and_draws_are_refused(target):
 
 def test_one_line_from_its_own_output():
     """A normal mean with known variance: the better mean is that of the posterior, exactly."""
-    pm = four.import_pymc()
     y = np.array([0.3, 1.9, 0.7])
     with warnings.catch_warnings(), pm.Model() as model:
         warnings.simplefilter("ignore")  # of few draws and of its own dependencies
@@ -89,7 +87,7 @@ def test_one_line_from_its_own_output():
         drawn = pm.sample(
             50, tune=50, chains=2, cores=1, progressbar=False, random_seed=0, step=pm.Metropolis()
         )
-    found = sq.posterior_expectation(drawn, score=model)
+    result = sq.posterior_expectation(drawn, score=model)
     exact = y.sum() / 4 / (1 + len(y) / 4)
-    assert abs(found["mu"].mean - exact) < 1e-8 < abs(found["mu"].plain - exact)
-    assert "posterior_expectation" in found.to_datatree().children
+    assert abs(result["mu"].mean - exact) < 1e-8 < abs(result["mu"].plain - exact)
+    assert "posterior_expectation" in result.to_datatree().children

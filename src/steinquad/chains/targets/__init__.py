@@ -33,10 +33,15 @@ KNOWN = (
 
 
 def as_target(model: Any) -> Target:
-    """`model` as a target: one already, or a PyMC, BridgeStan or PyStan model.
+    """Make a target of whatever a user has of a posterior.
 
-    A function is taken as a log density in JAX, see `JaxDensity`, and one without arguments as a
-    NumPyro model. A NumPyro model that takes its data as arguments is `NumPyro(model, *args)`.
+    Args:
+        model: a target already, or a PyMC, BridgeStan or PyStan model. A function is taken as a
+            log density in JAX, see `JaxDensity`, and one without arguments as a NumPyro model; a
+            NumPyro model that takes its data as arguments is `NumPyro(model, *args)`.
+
+    Raises:
+        InputError: if it is none of these.
 
     >>> as_target(lambda q: -q["a"] ** 2).unconstrain({"a": [1.0, 2.0]})
     array([[1.],

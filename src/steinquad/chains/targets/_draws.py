@@ -15,7 +15,14 @@ STORED_DIGITS = 1e-4
 
 
 def as_draws(draws: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Array]:
-    """The variables that `shapes` names, each as float64 of shape (n, *shape).
+    """The variables that a model samples, complete and in float64.
+
+    Args:
+        draws: by name, other variables among them.
+        shapes: of one draw of each variable of the model, by name.
+
+    Returns:
+        The variables that `shapes` names, in its order, (n, *shape) each.
 
     Raises:
         InputError: if one is missing, or has another shape or number of draws than the others.
@@ -30,7 +37,7 @@ def as_draws(draws: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) ->
             f"draws has no variable {missing[0]!r}, which the model samples; it has "
             f"{', '.join(map(repr, draws)) or 'none'}, so pass draws of every sampled variable."
         )
-    found = {}
+    arrays = {}
     for name, shape in shapes.items():
         array = np.asarray(draws[name])
         if array.ndim == 0 or array.shape[1:] != shape:
@@ -38,15 +45,19 @@ def as_draws(draws: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) ->
                 f"draws of {name!r} have shape {array.shape} but the model's variable has shape "
                 f"{shape}; pass one draw a row, {_written(shape)}."
             )
-        found[name] = as_finite(f"draws of {name!r}", array, ndim=(array.ndim,))
-    lengths = {name: len(array) for name, array in found.items()}
+        arrays[name] = as_finite(f"draws of {name!r}", array, ndim=(array.ndim,))
+    lengths = {name: len(array) for name, array in arrays.items()}
     if len(set(lengths.values())) > 1 or 0 in lengths.values():
         raise InputError(f"draws have the lengths {lengths}; pass as many of each, at least one.")
-    return found
+    return arrays
 
 
 def as_coordinates(points: Any, dim: int) -> Array:
-    """Points of R^dim as (n, dim) float64."""
+    """Points at which a target is asked for scores, as (n, dim) float64.
+
+    Raises:
+        InputError: if they are not of the target's dimension.
+    """
     points = as_points("points", points)
     if points.shape[1] != dim:
         raise InputError(
@@ -57,9 +68,17 @@ def as_coordinates(points: Any, dim: int) -> Array:
 
 
 def check_support(draws: Mapping[str, Array], points: Array, back: Mapping[str, Any]) -> None:
-    """Refuse draws that did not survive the way to `points` of R^d and `back`.
+    """Refuse draws that did not survive the way to R^d and back.
 
     They are not in the support, or on its edge, where unconstrained coordinates are infinite.
+
+    Args:
+        draws: (n, *shape) each, by name.
+        points: where the model's transforms take them, (n, d).
+        back: where the inverse transforms take those, by the names of `draws`.
+
+    Raises:
+        InputError: with the name of the variable and the first such draw.
     """
     for name, values in draws.items():
         returned = np.asarray(back[name])

@@ -13,10 +13,14 @@ PIECE = 256
 
 
 def in_pieces(program: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """`program` of a pytree of rows, (n, ...) each, called for some rows at a time.
+    """Make a program take any number of rows, by calling it for some of them at a time.
 
-    The last piece is filled up with its last row, so that a compiled program sees one shape.
-    Answers are NumPy arrays.
+    Args:
+        program: of a pytree of arrays with a row for each draw; returns such a pytree.
+
+    Returns:
+        The same function of arrays (n, ...), with answers in NumPy. The last piece is filled up
+        with its last row, so that a compiled program sees one shape.
     """
 
     def run(rows: Any) -> Any:

@@ -6,7 +6,11 @@ __all__ = ["refused"]
 
 
 def refused(what: str, error: Exception) -> InputError:
-    """Stan's exception about `what` it was given, with the cause that is easily overlooked.
+    """Stan's exception as an `InputError`, with the cause that is easily overlooked.
+
+    Args:
+        what: of our arguments it was given.
+        error: what it raised.
 
     A simplex must sum to one within 1e-8, which files with CmdStan's default digits do not.
     """

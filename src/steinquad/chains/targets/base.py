@@ -18,12 +18,23 @@ class Target(abc.ABC):
 
     @abc.abstractmethod
     def unconstrain(self, draws: Mapping[str, Array]) -> Array:
-        """Draws by variable name, each (n, *shape), as points of R^d: (n, d).
+        """Take draws to unconstrained coordinates.
 
-        Names that the model does not sample, such as quantities computed from others, are passed
-        over.
+        Args:
+            draws: by variable name, (n, *shape) each. Names that the model does not sample, such
+                as quantities computed from others, are passed over.
+
+        Returns:
+            Points of R^d, (n, d), in the order of the draws.
         """
 
     @abc.abstractmethod
     def score(self, points: Array) -> Array:
-        """Gradient of the log density on R^d (with the Jacobian of the transforms), (n, d)."""
+        """Gradient of the log density on R^d, with the Jacobian of the transforms.
+
+        Args:
+            points: what `unconstrain` gave, (n, d).
+
+        Returns:
+            One gradient for each point, (n, d).
+        """

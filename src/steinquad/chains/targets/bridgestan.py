@@ -35,7 +35,11 @@ class BridgeStan(Target):
         self.dim = int(model.param_unc_num())
 
     def unconstrain(self, draws: Mapping[str, Array]) -> Array:
-        """Draws of the parameters block through `StanModel.param_unconstrain`."""
+        """Draws of the parameters block as points of R^d, (n, d).
+
+        By `StanModel.param_unconstrain`, which goes through matrices by columns; draws that Stan
+        refuses, or that do not come back, are an `InputError`.
+        """
         draws = as_draws(draws, self._shapes)
         columns = [draws[name][(slice(None), *index)] for name, index in self._entries]
         rows = np.stack(columns, axis=1)
@@ -50,7 +54,7 @@ class BridgeStan(Target):
         return points
 
     def score(self, points: Array) -> Array:
-        """Gradient from `StanModel.log_density_gradient`, with the Jacobian."""
+        """Gradients at points (n, d) from `StanModel.log_density_gradient`, with the Jacobian."""
         points = as_coordinates(points, self.dim)
         try:
             return np.array([self._model.log_density_gradient(point)[1] for point in points])

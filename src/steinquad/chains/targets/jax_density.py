@@ -46,7 +46,11 @@ class JaxDensity(Target):
 
     @float64
     def unconstrain(self, draws: Mapping[str, Array]) -> Array:
-        """The draws side by side: they are unconstrained already."""
+        """The draws side by side as points of R^d, (n, d): they are unconstrained already.
+
+        Without a position the first draws that come say which variables there are; one that the
+        log density does not read is refused.
+        """
         if self._shapes is None:
             shapes = {name: np.shape(values)[1:] for name, values in draws.items()}
             draws = as_draws(draws, shapes)
@@ -58,7 +62,10 @@ class JaxDensity(Target):
 
     @float64
     def score(self, points: Array) -> Array:
-        """Gradient of the log density by automatic differentiation."""
+        """Gradient of the log density at points (n, d), by automatic differentiation in float64.
+
+        Where no position was given, `unconstrain` must have been called before.
+        """
         if self._shapes is None:
             raise InputError(
                 "the log density was given without a position; give one to JaxDensity or call "
@@ -71,7 +78,10 @@ class JaxDensity(Target):
         """Learn names and shapes from one position, and check the log density on it."""
         position = jax.tree.map(lambda leaf: jnp.asarray(leaf, dtype=np.float64), position)
         leaves, _ = jax.tree_util.tree_flatten_with_path(position)
-        shapes = {_name(path): leaf.shape for path, leaf in leaves}
+        shapes = {
+            jax.tree_util.keystr(path, simple=True, separator=".") or "x": leaf.shape
+            for path, leaf in leaves
+        }
         flat, unravel = ravel_pytree(position)
         self._check(position)
         self.dim = len(flat)
@@ -89,8 +99,8 @@ class JaxDensity(Target):
                 f"({str(error).splitlines()[0]}); give JaxDensity a position as its sampler had, "
                 "and a NumPyro model as NumPyro(model, *args)."
             ) from error
-        shape, kind = getattr(answer, "shape", None), getattr(answer, "dtype", None)
-        if shape != () or kind is None or not jnp.issubdtype(kind, jnp.floating):
+        one = isinstance(answer, jax.ShapeDtypeStruct) and answer.shape == ()
+        if not (one and jnp.issubdtype(answer.dtype, jnp.floating)):
             raise InputError(f"log_density gives {answer} for one position; return one float.")
 
     def _refuse_idle(self, draws: Mapping[str, Array]) -> None:
@@ -105,9 +115,3 @@ class JaxDensity(Target):
                     f"the log density does not depend on {name!r} in the draws; leave it out, or "
                     "give JaxDensity a position that names what it does depend on."
                 )
-
-
-def _name(path: tuple[Any, ...]) -> str:
-    """A leaf's name: its keys joined by dots, `x` where the position is one array."""
-    words = [str(getattr(k, "key", getattr(k, "name", getattr(k, "idx", k)))) for k in path]
-    return ".".join(words) or "x"

@@ -75,7 +75,11 @@ class NumPyro(Target):
 
     @float64
     def unconstrain(self, draws: Mapping[str, Array]) -> Array:
-        """Draws of the sampled sites through the inverse of `numpyro.distributions.biject_to`."""
+        """Draws of the sampled sites as points of R^d, (n, d), sites in the order of their names.
+
+        By the inverse of `numpyro.distributions.biject_to`; draws that leave the support of the
+        model are refused.
+        """
         draws = as_draws(draws, self._shapes)
         points = self._unconstrain(draws)
         check_support(draws, points, self._constrain(points))
@@ -83,7 +87,10 @@ class NumPyro(Target):
 
     @float64
     def score(self, points: Array) -> Array:
-        """Minus the gradient of NumPyro's potential energy."""
+        """Minus the gradient of NumPyro's potential energy at points (n, d), in float64.
+
+        The Jacobian of the transforms is in it, as in what NumPyro's samplers see.
+        """
         return self._score(as_coordinates(points, self.dim))
 
 

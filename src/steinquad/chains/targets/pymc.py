@@ -43,7 +43,11 @@ class PyMC(Target):
         self.dim = sum(int(np.prod(shape)) for shape in self._value_shapes)
 
     def unconstrain(self, draws: Mapping[str, Array]) -> Array:
-        """Draws of the free variables through the model's transforms to its value variables."""
+        """Draws of the free variables as points of R^d, (n, d), by the model's own transforms.
+
+        The coordinates are the model's value variables, one after the other; draws that leave the
+        support are refused.
+        """
         draws = as_draws(draws, self._shapes)
         with np.errstate(all="ignore"):  # what leaves the support is refused below
             parts = self._unconstrain(list(draws.values()))
@@ -53,7 +57,10 @@ class PyMC(Target):
         return points
 
     def score(self, points: Array) -> Array:
-        """Gradient of `model.logp(jacobian=True)` with respect to the value variables."""
+        """Gradient of `model.logp(jacobian=True)` with respect to the value variables, (n, d).
+
+        In NumPy, some hundred draws at a time.
+        """
         return self._score(self._split(as_coordinates(points, self.dim)))[0]
 
     def _split(self, points: Array) -> list[Array]:

@@ -36,7 +36,11 @@ class PyStan(Target):
         }
 
     def unconstrain(self, draws: Mapping[str, Array]) -> Array:
-        """Draws of the parameters block through Stan's `transform_inits`."""
+        """Draws of the parameters block as points of R^d, (n, d), by Stan's `transform_inits`.
+
+        Draws of transformed parameters and generated quantities may be there too; what Stan
+        refuses, or does not give back, is an `InputError`.
+        """
         # Stan lists transformed parameters and generated quantities too, which need not be there.
         shapes = {name: shape for name, shape in self._shapes.items() if name in draws}
         draws = as_draws(draws, shapes or self._shapes)
@@ -45,6 +49,7 @@ class PyStan(Target):
         try:
             points = np.array([self._program.transform_inits(self._data, row) for row in rows])
         except (RuntimeError, ValueError) as error:
+            # Stan has no field for it, only this text.
             missing = re.search(r"variable does not exist.*variable name=(\w+)", str(error))
             if missing:
                 as_draws(draws, {missing[1]: ()})

@@ -37,7 +37,15 @@ class Stored(Target):
 
     @classmethod
     def cmdstan(cls, files: Sequence[str | PathLike[str]]) -> "Stored":
-        """From CmdStan's diagnostic files (`output diagnostic_file=`), one for each chain."""
+        """Read points and scores from CmdStan's diagnostic files.
+
+        Args:
+            files: what CmdStan wrote with `output diagnostic_file=`, one for each chain, in the
+                order of the chains in the draws.
+
+        Raises:
+            InputError: if a file cannot be read, has no gradients, or is of another model.
+        """
         if isinstance(files, str | PathLike) or not files:
             raise InputError(f"files is {files!r}; pass a list of CmdStan's diagnostic files.")
         chains = [_read(Path(file)) for file in files]
@@ -47,7 +55,11 @@ class Stored(Target):
         return cls(points, scores)
 
     def unconstrain(self, draws: Mapping[str, Array]) -> Array:
-        """The stored points, for as many draws."""
+        """The stored points, (n, d), for draws of which there are as many.
+
+        The draws themselves are not looked at: they must be all of those that were stored, in
+        the same order.
+        """
         for name, values in draws.items():
             if len(values) != len(self._points):
                 raise InputError(
@@ -57,7 +69,10 @@ class Stored(Target):
         return self._points.copy()
 
     def score(self, points: Array) -> Array:
-        """The stored scores of stored points."""
+        """The stored scores of stored points, each known by its exact value, in any order.
+
+        A point that is not among them is an `InputError`.
+        """
         points = as_points("points", points)
         try:
             return self._scores[[self._rows[point.tobytes()] for point in points]]

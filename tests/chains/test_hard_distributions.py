@@ -1,4 +1,4 @@
-"""Laws that polynomials do not suit, and chains of a sampler: no worse than plain, and honest.
+"""Distributions that polynomials do not suit, and chains of a sampler: no worse than plain.
 
 Not worse: the root mean square error over 20 repetitions is at most 1.25 times the plain one. Were
 both of the same size and independent, a larger ratio would have a probability of 17 %; they are
@@ -41,16 +41,16 @@ def two_modes(rng):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("law", [student, banana, funnel, two_modes])
-def test_no_worse_than_the_plain_mean(law):
-    found = []
+@pytest.mark.parametrize("distribution", [student, banana, funnel, two_modes])
+def test_no_worse_than_the_plain_mean(distribution):
+    errors = []
     for seed in range(REPETITIONS):
-        draws, score, truth = law(np.random.default_rng(600 + seed))
+        draws, score, truth = distribution(np.random.default_rng(600 + seed))
         result = sq.posterior_expectation(draws, score=score)
         assert result.status.code == "converged"
         rows = (result["x0"], result["x1"])
-        found.append([(r.plain - t, r.mean - t, r.std) for r, t in zip(rows, truth, strict=True)])
-    plain, error, std = np.moveaxis(np.array(found), 2, 0)
+        errors.append([(r.plain - t, r.mean - t, r.std) for r, t in zip(rows, truth, strict=True)])
+    plain, error, std = np.moveaxis(np.array(errors), 2, 0)
     assert np.all(np.mean(error**2, axis=0) < 1.25**2 * np.mean(plain**2, axis=0))
     assert np.max(np.abs(error) / np.maximum(std, 1e-12)) < 6
 
@@ -59,20 +59,20 @@ def test_no_worse_than_the_plain_mean(law):
 @pytest.mark.parametrize("d", (1, 2, 5))
 def test_chains_of_mala(d):
     shape = 3.0  # logarithms of gamma variables
-    law = sq.LogDensity(lambda x: jnp.sum(shape * x - jnp.exp(x)), d)
+    target = sq.LogDensity(lambda x: jnp.sum(shape * x - jnp.exp(x)), d)
     truth = 0.9227843350984671  # digamma(3)
-    found = []
+    errors = []
     for seed in range(REPETITIONS):
-        sample = sq.designs.MALA(chains=4, warmup=300).draw(law, 4000, seed=seed)
+        sample = sq.designs.MALA(chains=4, warmup=300).draw(target, 4000, seed=seed)
         draws, score = (a.reshape(4, 1000, d) for a in (sample.x, sample.score))
         result = sq.posterior_expectation(draws, score=score)
         assert "do not belong" not in result.status.message
-        found += [
+        errors += [
             (row.plain - truth, row.mean - truth, row.std, row.low <= truth <= row.high)
             for row in result
             if row.statistic == "mean"
         ]
-    plain, error, std, covered = np.array(found).T
+    plain, error, std, covered = np.array(errors).T
     ratio = np.abs(error) / std
     assert 0.3 < np.median(ratio) < 3 and ratio.max() < 6 and covered.mean() > 0.85
     assert np.mean(error**2) < 0.03**2 * np.mean(plain**2)

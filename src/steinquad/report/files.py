@@ -16,7 +16,7 @@ from steinquad.report.outline import outline
 from steinquad.studies.study import Study
 from steinquad.summaries.statistic import Statistic
 
-__all__ = ["FORMATS", "check_targets", "write_report"]
+__all__ = ["FORMATS", "check_targets", "write"]
 
 FORMATS: dict[str, Callable[[dict[str, Any]], str]] = {
     ".html": lambda content: to_html(content["study"]["name"], outline(content)),
@@ -25,24 +25,42 @@ FORMATS: dict[str, Callable[[dict[str, Any]], str]] = {
 }
 
 
-def write_report(
+def write(
     study: Study,
-    paths: Sequence[Path],
+    *paths: str | Path,
     estimate: Estimate | None = None,
     distribution: Mapping[str, Sequence[Statistic]] | None = None,
-    *,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Estimate once, and write every file in the format of its ending; returns the content."""
-    check_targets(paths, Path(study.store))
+    """Estimate from what a study has stored, and write what was found.
+
+    Args:
+        study: with at least one evaluation; where there is no answer, because too much failed,
+            the report says so.
+        paths: files to write, by their ending: .html, .md or .json; none to have the content only.
+        estimate: the answer from `run` or `estimate` to everything that is stored, so that it
+            need not be computed again.
+        distribution: what `study.distribution(estimate)` gave, likewise.
+        progress: called with (step, total, loss) while a method is trained.
+
+    Returns:
+        What a JSON report holds.
+    """
+    targets = [Path(path) for path in paths]
+    check_targets(targets, Path(study.store))
     content = collect(study, estimate, distribution, progress=progress)
-    for path in paths:
-        _replace(path, FORMATS[path.suffix.lower()](content))
+    for target in targets:
+        _replace(target, FORMATS[target.suffix.lower()](content))
     return content
 
 
 def check_targets(paths: Sequence[Path], store: Path) -> None:
-    """Complain of files that cannot be written, before the work of an estimate."""
+    """Complain of files that cannot be written, before the work of an estimate.
+
+    Args:
+        paths: to be written; each needs a known ending and a directory that is there.
+        store: of the study, which no report may replace.
+    """
     for path in paths:
         if path.resolve() == store.resolve():
             raise InputError(f"target {path} is the store of the study; give another file.")

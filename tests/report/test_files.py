@@ -14,7 +14,7 @@ from small_study import HERE
 
 import steinquad as sq
 from steinquad.report.content import CITE
-from steinquad.report.numbers import interval, percent, rounded, short, with_std
+from steinquad.report.numbers import interval, percent, with_std
 
 VOID = {"meta", "br", "img", "link", "input", "hr"}
 TAGS = {
@@ -145,27 +145,27 @@ def test_wishes_and_what_a_small_sample_cannot_tell(tmp_path):
     wishes = {"quantiles": [0.01], "above": [2.0], "below": []}
     study = make(tmp_path, outputs={"f": wishes})
     study.run()
-    content = study.report(tmp_path / "r.html")
+    content = sq.report.write(study, tmp_path / "r.html")
     _, quantile, above = content["outputs"][0]["distribution"]
     assert quantile["low"] is None and (above["kind"], above["at"]) == ("above", 2.0)
     shown = " ".join(Page((tmp_path / "r.html").read_text()).leaves)
     assert "1 % quantile" in shown and "chance of more than 2 " in shown and "… to " in shown
     assert "An end that is not given would take more runs." in shown
-    known = study.report(estimate=study.estimate(), distribution=study.distribution())
+    known = sq.report.write(study, estimate=study.estimate(), distribution=study.distribution())
     assert {**known, "made": content["made"]} == content
 
 
-def make(tmp_path, name="smooth", law=None, **settings):
-    law = sq.Product({"a": st.norm(), "b": st.uniform(0, 1)}) if law is None else law
+def make(tmp_path, name="smooth", inputs=None, **settings):
+    inputs = inputs or sq.Product({"a": st.norm(), "b": st.uniform(0, 1)})
     fixed = {"method": sq.MonteCarlo(), "directory": HERE, "where": "here", "retries": 0}
     integrand = f"integrands.py:{name}"
-    return sq.Study(integrand, law, tmp_path / "s.sqlite", 64, **(fixed | settings))
+    return sq.Study(integrand, inputs, tmp_path / "s.sqlite", 64, **(fixed | settings))
 
 
 def test_a_plain_average_has_no_model(tmp_path):
     study = make(tmp_path)
     study.run()
-    study.report(tmp_path / "r.html", tmp_path / "r.md")
+    sq.report.write(study, tmp_path / "r.html", tmp_path / "r.md")
     text = (tmp_path / "r.md").read_text()
     assert "averages the values and has no model" in text and "No held-out check" in text
     assert "One estimate is stored" in text
@@ -175,7 +175,7 @@ def test_a_plain_average_has_no_model(tmp_path):
 def test_sobol_points(tmp_path):
     study = make(tmp_path, points="sobol", method=sq.QuasiMonteCarlo())
     answer = study.run()
-    content = study.report(tmp_path / "r.html")
+    content = sq.report.write(study, tmp_path / "r.html")
     (output,) = content["outputs"]
     averages = output["average"]
     # By the spread of the replicates, once each of the sixteen has a point.
@@ -189,25 +189,25 @@ def test_sobol_points(tmp_path):
 def test_adaptive_points_are_averaged_by_their_weights(tmp_path):
     study = replace(make(tmp_path, points="adaptive", method=sq.Polynomial()), runs=240)
     study.run()
-    content = study.report(tmp_path / "r.html", tmp_path / "r.md")
+    content = sq.report.write(study, tmp_path / "r.html", tmp_path / "r.md")
     assert content["outputs"][0]["weighted"] is True
     assert "The weighted average of the same runs has the std" in (tmp_path / "r.md").read_text()
 
 
 def test_dependent_inputs(tmp_path):
     pair = st.multivariate_normal([0.0, 0.0], [[1.0, 0.5], [0.5, 1.0]])
-    law = sq.Product({"pair": pair})
-    law.names = ("a", "b")
-    study = make(tmp_path, law=law, method=sq.Polynomial())
+    inputs = sq.Product({"pair": pair})
+    inputs.names = ("a", "b")
+    study = make(tmp_path, inputs=inputs, method=sq.Polynomial())
     study.run()
-    assert "depend on each other" in study.report()["sensitivity"]["reason"]
+    assert "depend on each other" in sq.report.write(study)["sensitivity"]["reason"]
 
 
 def test_without_an_answer_it_tells_of_the_failures(tmp_path):
     study = make(tmp_path, name="raises")
     with pytest.raises(sq.InputError, match="evaluations failed"):
         study.run()
-    content = study.report(tmp_path / "r.html", tmp_path / "r.md", tmp_path / "r.json")
+    content = sq.report.write(study, tmp_path / "r.html", tmp_path / "r.md", tmp_path / "r.json")
     assert content["answer"] is None and "evaluations failed" in content["refused"]
     text = (tmp_path / "r.html").read_text()
     assert "No answer" in text and "second line &lt;b&gt;&amp;" in text
@@ -218,22 +218,12 @@ def test_wrong_targets_and_no_store(tmp_path):
     study = make(tmp_path)
     for target in ("r.pdf", "r", "nowhere/r.html"):
         with pytest.raises(sq.InputError, match=r"ending in \.html, \.md, \.json"):
-            study.report(tmp_path / target)
+            sq.report.write(study, tmp_path / target)
     with pytest.raises(sq.InputError, match="run the study first"):
-        study.report(tmp_path / "r.html")
+        sq.report.write(study, tmp_path / "r.html")
+    with pytest.raises(sq.InputError, match="is the store of the study"):
+        sq.report.write(study, study.store)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_numbers_are_rounded_to_their_uncertainty():
-    assert with_std(24028643, 110, "Pa") == "(2.402864 ± 0.000011) × 10⁷ Pa"
-    assert with_std(123456.0, 2345.0) == "123500 ± 2300"
-    assert with_std(0.0, 0.0996) == "0.00 ± 0.10" and with_std(-0.001, 0.5) == "0.00 ± 0.50"
-    assert with_std(1.0, 0.0) == "1 ± 0" and with_std(float("nan"), 1.0) == "nan ± 1"
-    assert with_std(1.0, 1e-18) == "1 ± 1 × 10⁻¹⁸"
-    assert interval(-1.234, 5.678, 2.0, 0.5) == "-1.23 to 5.68"
-    assert rounded(3.14159, 3.0, 0.01, "m") == "3.142 m"
-    assert short(0.0) == "0" and short(999.9) == "1000" and short(1e300) == "1 × 10³⁰⁰"
-    assert percent(0.0) == "0 %" and percent(float("nan")) == "not known"
 
 
 def test_the_citation_is_that_of_the_file():

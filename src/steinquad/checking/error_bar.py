@@ -1,0 +1,72 @@
+"""The standard deviation that a user should go by, and the second opinion beside it.
+
+The error bar of a fit that was cross-fitted is
+
+    std     max(s, min(own, 10 s), |mean - held out|)
+
+with s the standard error of the held-out residuals, `own` that of the fit, which may know more
+than the residuals do, and the distance between the two answers. An answer further than 3 s from
+its check is suspect.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from steinquad._types import Array
+from steinquad.checking.held_out import HeldOut
+from steinquad.fit import Check, Fit, Status
+
+__all__ = ["check_of", "disagreement", "distance", "widened"]
+
+OWN_SHARE = 10.0  # of the cross-fitted std up to which the fit's own, if wider, counts
+TOO_FAR = 3.0  # standard errors between the two opinions that make an estimate suspect
+
+
+def check_of(held_out: HeldOut, mean: Array) -> Check:
+    """The second opinion that held-out residuals give on an answer (k,)."""
+    std, dof = held_out.standard_error
+    return Check(
+        mean=held_out.mean,
+        std=std,
+        folds=held_out.folds,
+        dof=dof,
+        residual=held_out.rms,
+        distance=distance(mean, held_out.mean, std, np.ptp(held_out.fx, axis=0) > 0),
+        predicted=held_out.predicted,
+    )
+
+
+def distance(first: Array, second: Array, std: Array, varying: np.ndarray) -> float:
+    """The largest difference of two answers (k,) in units of `std`, over outputs that vary."""
+    gap = np.abs(first - second)
+    ratio = np.divide(gap, std, out=np.where(gap > 0, np.inf, 0.0), where=std > 0)
+    return float(np.max(ratio, initial=0.0, where=varying))
+
+
+def disagreement(status: Status, check: Check) -> Status:
+    """The status of an answer beside its check; suspect where the two disagree."""
+    if check.distance <= TOO_FAR or status.doubtful:
+        return status
+    return Status(
+        "suspect",
+        f"the fit and its cross-fitted check differ by {check.distance:.1f} standard errors; "
+        "believe est.check rather than est.mean, add points, or try another method",
+    )
+
+
+def widened(fit: Fit, check: Check, own_share: float = OWN_SHARE) -> Fit:
+    """The fit with the standard deviation of the module's formula.
+
+    Args:
+        fit: whose covariance keeps its correlations.
+        check: the second opinion.
+        own_share: how many times the cross-fitted std the fit's own may be.
+    """
+    own = fit.std if np.isinf(own_share) else np.minimum(fit.std, own_share * check.std)
+    std = np.maximum(np.maximum(check.std, own), np.abs(fit.mean - check.mean))
+    std[fit.std == 0] = 0.0  # outputs that do not vary
+    stretch = np.divide(std, fit.std, out=np.ones_like(std), where=fit.std > 0)
+    covariance = fit.covariance * np.outer(stretch, stretch)
+    np.fill_diagonal(covariance, std**2)
+    return replace(fit, covariance=covariance, dof=min(fit.dof, check.dof))

@@ -1,0 +1,104 @@
+"""Points under fits that have not seen them: the one place where held-out residuals are made.
+
+With the data in K folds, `theta0^(-k) + average over fold k of (f - g^(-k))` is unbiased for
+independent draws, because everything that g^(-k) learnt (coordinates, scales, hyperparameters,
+when to stop) it learnt elsewhere; and its standard error needs no model. Draws of a Markov chain
+are split into consecutive blocks, and the standard error counts their correlation.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from steinquad._types import Array
+from steinquad.checking.standard_error import above_rounding, standard_error, weighted_mean
+from steinquad.dataset import Dataset
+from steinquad.fit import Fit
+from steinquad.points import Points
+
+__all__ = ["HeldOut", "residuals"]
+
+
+def residuals(values: Array, split: Sequence[np.ndarray], predicted: Iterable[Array]) -> Array:
+    """`f - g^(-k)` at the rows of every fold k, (n, k); rows of no fold keep their values."""
+    left = values.copy()
+    for rows, own in zip(split, predicted, strict=True):
+        left[rows] -= own
+    return left
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """What points say of fits that have not seen them.
+
+    Attributes:
+        values: `theta0 + f - g` of the fit that has not seen the point, (m, k), whose average is
+            an unbiased answer.
+        theta0: integral of that fit, (m, k).
+        fx: values of f at all points of the data, some of which may be in every fit, (n, k).
+        rows: which points of the data these are, in order, (m,).
+        weights: by which they count, (m,).
+        groups: of dependent points, (m,), or None.
+        folds: number of fits.
+    """
+
+    values: Array
+    theta0: Array
+    fx: Array
+    rows: np.ndarray
+    weights: Array
+    groups: np.ndarray | None
+    folds: int
+
+    @classmethod
+    def of(cls, fits: Sequence[Fit], split: Sequence[np.ndarray], data: Dataset) -> "HeldOut":
+        """By fits, each of which has not seen the rows of its own fold."""
+        order = np.argsort(np.concatenate(split))
+        rows = np.concatenate(split)[order]
+        points = Points(data.x, data.score)
+        predicted = [
+            fit.predict(points.take(own))[0] for fit, own in zip(fits, split, strict=True)
+        ]
+        theta0 = np.repeat([fit.theta0 for fit in fits], [len(own) for own in split], axis=0)
+        held = data.take(rows)
+        return cls(
+            values=(theta0 + residuals(data.fx, split, predicted)[np.concatenate(split)])[order],
+            theta0=theta0[order],
+            fx=data.fx,
+            rows=rows,
+            weights=held.effective_weights,
+            groups=held.groups,
+            folds=len(split),
+        )
+
+    @cached_property
+    def mean(self) -> Array:
+        """The cross-fitted answer, (k,)."""
+        return weighted_mean(self.values, self.weights)
+
+    @cached_property
+    def standard_error(self) -> tuple[Array, float]:
+        """Of `mean`, (k,), and its degrees of freedom; no smaller than rounding allows."""
+        std, dof = standard_error(self.values, self.weights, self.groups)
+        return above_rounding(std, self.fx), dof
+
+    @property
+    def rms(self) -> Array:
+        """Root mean square residual of each output around their average, (k,)."""
+        w = self.weights / self.weights.sum()
+        return np.sqrt(w @ (self.values - self.mean) ** 2)
+
+    @property
+    def rms_of_model(self) -> Array:
+        """The same around theta0, (k,): an offset of the model is an error too."""
+        w = self.weights / self.weights.sum()
+        return np.sqrt(w @ (self.values - self.theta0) ** 2)
+
+    @property
+    def predicted(self) -> Array:
+        """The models at the points that they have not seen, (n, k); NaN at all others."""
+        everywhere = np.full_like(self.fx, np.nan)
+        everywhere[self.rows] = self.theta0 + self.fx[self.rows] - self.values
+        return everywhere

@@ -1,0 +1,200 @@
+"""What a method returns: a model of f whose integral is known."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, Protocol, TypeAlias
+
+import numpy as np
+
+from steinquad._types import Array, Progress, no_progress
+from steinquad.dataset import Dataset
+from steinquad.errors import InputError
+from steinquad.points import Points
+
+__all__ = ["Check", "Constant", "Context", "Fit", "Model", "Status", "StatusCode", "WarmStart"]
+
+CHUNK = 4096  # points predicted at once: the covariances of kernel methods are matrices
+
+StatusCode: TypeAlias = Literal[
+    "converged", "constant", "max_steps", "max_n", "suspect", "not_finite"
+]
+
+
+@dataclass(frozen=True)
+class Status:
+    """How it went: a word to branch on and a sentence to read.
+
+    `converged`: all is well. `constant`: f does not vary, the answer is exact. `max_steps`:
+    training ended before it settled. `max_n`: a tolerance was not reached. `suspect`: a check
+    failed, do not trust the answer before reading the sentence. `not_finite`: numerical failure.
+    """
+
+    code: StatusCode
+    message: str
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether it is `suspect` or `not_finite` already, so that no check can add to it."""
+        return self.code in ("suspect", "not_finite")
+
+    @property
+    def final(self) -> bool:
+        """Whether there is nothing left to check: f is constant, or numbers broke down."""
+        return self.code in ("constant", "not_finite")
+
+    def __str__(self) -> str:
+        return f"{self.code}: {self.message}"
+
+
+@dataclass(frozen=True, eq=False)
+class Check:
+    """A second opinion by cross-fitting: every point validates a fit that has not seen it.
+
+    Attributes:
+        mean: the held-out corrected estimate, unbiased for independent draws: (k,), or a float for
+            one integrand.
+        std: its standard error, from the held-out residuals alone, likewise.
+        folds: how many parts the data were split into.
+        dof: degrees of freedom of `std`.
+        residual: root mean square of the held-out residuals of each output, (k,).
+        distance: largest difference between the two estimates, in units of `std`.
+        predicted: what the fits say of the points that they have not seen, (n, k); NaN where none.
+    """
+
+    mean: Any
+    std: Any
+    folds: int
+    dof: float
+    residual: Array
+    distance: float
+    predicted: Array | None = field(default=None, repr=False)
+
+    def as_scalar(self) -> "Check":
+        """With floats for one integrand given as (n,), as `Estimate` has them."""
+        return replace(self, mean=float(self.mean[0]), std=float(self.std[0]))
+
+
+class Model(Protocol):
+    """A function g with a known integral."""
+
+    def __call__(self, points: Points, return_std: bool) -> tuple[Array, Array | None]:
+        """g at the points, (n, k), and where asked for its own standard deviation there."""
+        ...
+
+
+class WarmStart:
+    """What a method may begin from when it is given more data; each has a subclass of its own."""
+
+
+@dataclass(frozen=True, eq=False)
+class Context:
+    """What a fit is given besides the data.
+
+    Attributes:
+        seed: of everything random in the method.
+        progress: to be called with (step, total, loss) after every training step.
+        start: `warm_start` of an earlier fit by the same method; may be ignored.
+    """
+
+    seed: int = 0
+    progress: Progress = no_progress
+    start: WarmStart | None = None
+
+    def starting(self, start: WarmStart | None) -> "Context":
+        """The same with another start; None for none."""
+        return replace(self, start=start)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Fit:
+    """A model of f, what it integrates to, and how well the method itself knows that.
+
+    Every method returns one from `Method.fit`; intervals and plausibility are not its business.
+    Outputs that do not vary are part of it, with variance 0.
+
+    Attributes:
+        theta0: integral of the model, (k,).
+        covariance: of the answer as the method knows it, (k, k).
+        model: g; None where numbers broke down.
+        dof: degrees of freedom of the covariance.
+        status: how the fit went, by the method's own lights.
+        fitted: g at the data, (n, k); None for an average, which models nothing.
+        correction: what held-out points add to theta0 in the answer, (k,).
+        check: the second opinion of held-out points, where the method holds some out by itself.
+        warm_start: what a fit to more data may begin from.
+        stats: what the method has to report.
+        history: loss, held-out error and theta0 after every training step.
+        candidates: a row for every method that was considered.
+        chosen: name of the one among them that made the model, where there was a choice.
+    """
+
+    theta0: Array
+    covariance: Array
+    model: Model | None
+    dof: float = np.inf
+    status: Status = field(default_factory=lambda: Status("converged", "the model was fitted"))
+    fitted: Array | None = None
+    correction: Array | None = None
+    check: Check | None = None
+    warm_start: WarmStart | None = None
+    stats: Mapping[str, Any] = field(default_factory=dict)
+    history: Mapping[str, Array] = field(default_factory=dict)
+    candidates: tuple[Mapping[str, Any], ...] = ()
+    chosen: str = ""
+
+    @property
+    def mean(self) -> Array:
+        """The answer: theta0, corrected by held-out points where the method does so, (k,)."""
+        return self.theta0 if self.correction is None else self.theta0 + self.correction
+
+    @property
+    def std(self) -> Array:
+        """Standard deviations of the answer, (k,)."""
+        return np.sqrt(np.diag(self.covariance))
+
+    def predict(self, points: Points, *, return_std: bool = False) -> tuple[Array, Array | None]:
+        """The model at points, (n, k), and where asked for its own standard deviation there."""
+        if self.model is None:
+            raise InputError(f"there is no model of f to predict with ({self.status.message}).")
+        n = len(points.x)
+        if n <= CHUNK:
+            return self.model(points, return_std)
+        pieces = [points.take(np.arange(i, min(i + CHUNK, n))) for i in range(0, n, CHUNK)]
+        means, stds = zip(*(self.model(piece, return_std) for piece in pieces), strict=True)
+        return np.concatenate(means), np.concatenate(stds) if return_std else None
+
+    @classmethod
+    def of_constant(cls, data: Dataset) -> "Fit":
+        """The exact one for an f that takes one value only."""
+        k = data.outputs
+        return cls(
+            theta0=data.fx[0],
+            covariance=np.zeros((k, k)),
+            model=Constant(data.fx[0], np.zeros(k)),
+            status=Status("constant", f"f takes the same value at all {data.n} points"),
+            fitted=data.fx,
+        )
+
+    @classmethod
+    def failed(cls, data: Dataset, reason: str) -> "Fit":
+        """What is left when numbers broke down."""
+        k = data.outputs
+        return cls(
+            theta0=np.full(k, np.nan),
+            covariance=np.full((k, k), np.nan),
+            model=None,
+            status=Status("not_finite", reason),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Constant:
+    """The model of an average: the same value everywhere."""
+
+    value: Array
+    std: Array
+
+    def __call__(self, points: Points, return_std: bool) -> tuple[Array, Array | None]:
+        """The value at every point, and its standard deviation."""
+        shape = (len(points.x), 1)
+        return np.tile(self.value, shape), np.tile(self.std, shape) if return_std else None

@@ -1,0 +1,38 @@
+"""One network of an ensemble."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from steinquad._types import Array
+from steinquad.networks.stein_network import SteinNetwork
+from steinquad.posterior.laplace import LaplacePosterior
+from steinquad.training.optimizer import TrainingResult
+
+__all__ = ["Member"]
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """One trained network.
+
+    Attributes:
+        network: at its best step.
+        training: how it got there.
+        find_posterior: what finds it, when it is asked for.
+        held: rows that it has not seen, none without folds.
+        values: `theta0 + y - g` there, standardized, (held, k).
+    """
+
+    network: SteinNetwork
+    training: TrainingResult
+    find_posterior: Callable[[], LaplacePosterior]
+    held: np.ndarray
+    values: Array
+
+    @cached_property
+    def posterior(self) -> LaplacePosterior:
+        """Around the network; found when it is first asked for, which not every one is."""
+        return self.find_posterior()

@@ -1,0 +1,88 @@
+"""Which kind of network suits the data: tried on the first fold, validated on its points."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from steinquad.fitting.ensemble import Trainer
+from steinquad.fitting.shapes import Shape
+from steinquad.training.optimizer import TrainingResult
+
+__all__ = ["choose_shape", "deepened", "is_rough"]
+
+Trained = tuple[Shape, TrainingResult | None]
+
+
+def choose_shape(trainer: Trainer, fixed: Mapping[str, Any]) -> Trained:
+    """The shape with the least held-out error on the first fold, and its training there.
+
+    In few dimensions a short race of activations. In many dimensions narrow networks learn next to
+    nothing in a race: wide ones, whose first layer is free or keeps to its coordinates.
+
+    Args:
+        trainer: with the data.
+        fixed: fields of the shape that are not to be chosen.
+    """
+    limits, separate = trainer.limits, fixed.get("separate")
+    if separate or trainer.frame.dim > limits.most_raced:
+        wide = replace(limits.in_many_dimensions, **fixed)
+        if separate:
+            return wide, None
+        if _can_pay(trainer, wide):
+            both = separate is None and wide.depth == 2 and trainer.frame.separate
+            return _best_of(trainer, [wide, replace(wide, separate=True)] if both else [wide])
+        return replace(limits.thrifty(), **fixed), None
+    return _race(trainer, list(dict.fromkeys(replace(each, **fixed) for each in limits.raced())))
+
+
+def is_rough(trainer: Trainer) -> bool:
+    """Whether the best network after a race leaves much of the integrand."""
+    limits = trainer.limits
+    few = trainer.frame.dim <= limits.most_raced
+    return few and limits.rough < trainer.trajectory.least < np.inf
+
+
+def deepened(trainer: Trainer, shape: Shape, training: TrainingResult | None) -> Trained:
+    """A deeper network, if it is better and the data can pay for it.
+
+    L-BFGS trains it: Gauss-Newton follows a jump so fast that it fits the points on both sides of
+    it before it finds out where it is.
+    """
+    deep = trainer.limits.deep
+    if not _can_pay(trainer, deep):
+        return shape, training
+    least = trainer.trajectory.least
+    deeper = trainer.train(trainer.splits[0], deep)
+    return (deep, deeper) if deeper.validation_errors.min() < least else (shape, training)
+
+
+def _best_of(trainer: Trainer, shapes: Sequence[Shape]) -> Trained:
+    """The best of these after all of their steps; the first where nothing validates them."""
+    first = trainer.splits[0]
+    if len(shapes) == 1 or not len(first.held):
+        return shapes[0], None
+    trained = {shape: trainer.train(first, shape) for shape in shapes}
+    best = min(trained, key=lambda shape: trained[shape].validation_errors.min(initial=np.inf))
+    return best, trained[best]
+
+
+def _race(trainer: Trainer, shapes: Sequence[Shape]) -> Trained:
+    """The best of these after a few steps; the first where there is nothing to validate by."""
+    first, most = trainer.splits[0], trainer.limits.race_points
+    if len(shapes) == 1 or not len(first.held):
+        return shapes[0], None
+    trained = {
+        shape: trainer.train(first, shape, steps=shape.optimizer.pilot_steps, most=most)
+        for shape in shapes
+    }
+    best = min(trained, key=lambda shape: trained[shape].validation_errors.min(initial=np.inf))
+    goes_on = len(first.train) <= most and trained[best].state is not None
+    return best, trained[best] if goes_on else None
+
+
+def _can_pay(trainer: Trainer, shape: Shape) -> bool:
+    """Whether there are more values to train on than weights."""
+    values = len(trainer.splits[0].train) * trainer.outputs
+    return values > shape.weights(trainer.frame.dim, trainer.outputs)

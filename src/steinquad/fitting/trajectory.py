@@ -1,0 +1,88 @@
+"""The way of all networks of one fit, step by step, as it is shown to the user."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from steinquad._types import Array, Progress
+from steinquad.fitting.outputs import Outputs
+from steinquad.training.optimizer import TrainingResult
+
+__all__ = ["Trajectory"]
+
+
+class Trajectory:
+    """Loss, held-out error and the answer so far after every step of any network.
+
+    Args:
+        progress: called after every step.
+        outputs: units of the answer.
+
+    Attributes:
+        least: held-out mean square of the best network so far.
+        evaluations: of the objective, by all networks.
+    """
+
+    def __init__(self, progress: Progress, outputs: Outputs) -> None:
+        self._progress, self._outputs = progress, outputs
+        self._losses: list[float] = []
+        self._errors: list[float] = []
+        self._theta0: list[Array] = []
+        self._best = outputs.in_units(np.zeros((1, len(outputs.shift))))[0]
+        self._settled = False
+        self.least, self.evaluations = np.inf, 0
+
+    @property
+    def steps(self) -> int:
+        """How many so far."""
+        return len(self._losses)
+
+    @property
+    def loss(self) -> float:
+        """After the last step."""
+        return self._losses[-1] if self._losses else float("nan")
+
+    def history(self) -> Mapping[str, Array]:
+        """As `Fit.history` has it, in the units of f."""
+        return {
+            "loss": np.asarray(self._losses),
+            "held_out": np.asarray(self._errors),
+            "theta0": np.asarray(self._theta0).reshape(self.steps, -1),
+        }
+
+    def reporter(self, before: TrainingResult | None) -> Progress:
+        """A progress for one training that goes on here, `before` being its first part."""
+        done = self.steps - (0 if before is None else len(before.losses))
+
+        def report(step: int, total: int, loss: float) -> None:
+            self._progress(done + step, done + total, loss)
+
+        return report
+
+    def add(self, result: TrainingResult, before: TrainingResult | None) -> None:
+        """The steps of a training, without those that were taken `before`."""
+        new = slice(0 if before is None else len(before.losses), None)
+        steps, errors = len(result.losses), result.validation_errors
+        # Without held-out points every step is as good as any: the last one counts.
+        compared = errors if len(errors) else np.full(steps, -np.inf)
+        path = result.theta0 if result.corrected is None else result.corrected
+        for error, theta0 in zip(compared[new], path[new], strict=True):
+            if not self._settled and error <= self.least:
+                self.least, self._best = float(error), self._outputs.in_units(theta0[None])[0]
+            self._theta0.append(self._best)
+        errors = errors if len(errors) else np.full(steps, np.nan)
+        self._losses.extend(result.losses[new])
+        self._errors.extend(errors[new])
+        self.evaluations += result.evaluations - (0 if before is None else before.evaluations)
+
+    def settle(self, answer: Array) -> None:
+        """From now on this answer (k,) in the units of f stands, while others train."""
+        self._best, self._settled = answer, True
+
+    def step(self, step: int, total: int, loss: float) -> None:
+        """A step of somebody else's training: a `Progress` that goes on here."""
+        self._settled = True
+        self._losses.append(loss)
+        self._errors.append(np.nan)
+        self._theta0.append(self._best)
+        self._progress(self.steps, self.steps + max(total - step, 0), loss)

@@ -1,0 +1,46 @@
+"""The methods by the names that commands and study files know them by."""
+
+from collections.abc import Callable
+
+from steinquad.errors import InputError
+from steinquad.methods.base import Method
+from steinquad.methods.bayesian_quadrature import BayesianQuadrature
+from steinquad.methods.bsn import BSN
+from steinquad.methods.choose import Choose
+from steinquad.methods.control_functional import ControlFunctional
+from steinquad.methods.monte_carlo import MonteCarlo
+from steinquad.methods.polynomial import Polynomial
+from steinquad.methods.quasi_monte_carlo import QuasiMonteCarlo
+
+__all__ = ["method_named", "names"]
+
+METHODS: dict[str, Callable[[], Method]] = {
+    "auto": Choose,
+    "bsn": BSN,
+    "bsn-paper": BSN.paper,
+    "bq": BayesianQuadrature,
+    "cf": ControlFunctional,
+    "polynomial": Polynomial,
+    "mc": MonteCarlo,
+    "qmc": QuasiMonteCarlo,
+}
+
+
+def names() -> tuple[str, ...]:
+    """Every name that `method_named` knows, the default first: for help and for complaints."""
+    return tuple(METHODS)
+
+
+def method_named(name: str) -> Method:
+    """The method of that name with its default options, where a user can only give a word.
+
+    Args:
+        name: one of `names()`, e.g. `"auto"`, `"bsn"` or `"mc"`; another one is an `InputError`.
+            In Python pass the object itself, such as `sq.BSN()`.
+
+    >>> method_named("mc").name
+    'MonteCarlo'
+    """
+    if name not in METHODS:
+        raise InputError.about("method", f"is {name!r}; choose one of {', '.join(METHODS)}")
+    return METHODS[name]()

@@ -1,0 +1,96 @@
+"""Points as a model sees them: the one value that `Fit.predict` and multipliers take."""
+
+from functools import cached_property
+
+import numpy as np
+
+from steinquad._types import Array
+from steinquad.dataset import Dataset, check_inside
+from steinquad.errors import InputError
+from steinquad.measures.base import Measure
+from steinquad.support import Support
+
+__all__ = ["Points", "Space"]
+
+
+class Points:
+    """Points (n, d) in the user's coordinates with what is known of the measure there.
+
+    What is not given is asked of the measure when a model first needs it, so a model that needs
+    no score costs none.
+
+    Args:
+        x: the points, (n, d).
+        score: gradient of the log density there, (n, d).
+        log_density: up to a constant, (n,).
+        measure: where to find what is not given.
+    """
+
+    def __init__(
+        self,
+        x: Array,
+        score: Array | None = None,
+        log_density: Array | None = None,
+        *,
+        measure: Measure | None = None,
+    ) -> None:
+        self.x = x
+        self._score, self._log_density, self._measure = score, log_density, measure
+
+    @classmethod
+    def of(cls, data: Dataset, measure: Measure | None) -> "Points":
+        """Those of a dataset."""
+        return cls(data.x, data.score, measure=measure)
+
+    def take(self, rows: np.ndarray) -> "Points":
+        """Some of them, in the order of `rows`."""
+        parts = [None if a is None else a[rows] for a in (self._score, self._log_density)]
+        return Points(self.x[rows], *parts, measure=self._measure)
+
+    @cached_property
+    def known_score(self) -> Array | None:
+        """The score, (n, d), or None where neither the caller nor the measure has it."""
+        if self._score is not None or self._measure is None:
+            return self._score
+        return self._measure.score(self.x)
+
+    @property
+    def score(self) -> Array:
+        """The score, (n, d); an `InputError` says how to give it where it is not known."""
+        if self.known_score is None:
+            raise InputError(
+                "score is missing and the estimate was made without a measure; "
+                "pass score= with the gradient of the log density at each point."
+            )
+        return self.known_score
+
+    @cached_property
+    def log_density(self) -> Array | None:
+        """The log density up to a constant, (n,), or None where the measure has none."""
+        measure = self._measure
+        if self._log_density is not None or measure is None:
+            return self._log_density
+        return measure.log_density(self.x) if "log_density" in measure.provides else None
+
+
+class Space:
+    """Where a fitted model lives: checks points that come from outside and completes them.
+
+    Args:
+        data: what the model was fitted to; says the dimension and the support.
+        measure: what the data were drawn from, when known.
+    """
+
+    def __init__(self, data: Dataset, measure: Measure | None) -> None:
+        self.dim = data.dim
+        self.support = data.support or Support.real(data.dim)
+        self.measure = measure
+
+    def points(self, x: Array, score: Array | None = None) -> Points:
+        """Points (n, d) of this space, refused where they are of another one."""
+        if x.shape[1] != self.dim:
+            raise InputError(f"x has shape {x.shape}; pass points of shape (n, {self.dim}).")
+        check_inside(x, self.support)
+        if score is not None and score.shape != x.shape:
+            raise InputError(f"score has shape {score.shape} but x has shape {x.shape}.")
+        return Points(x, score, measure=self.measure)

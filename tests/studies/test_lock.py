@@ -1,0 +1,40 @@
+"""The lock of a store: one writer at a time, and none that is dead."""
+
+import os
+import signal
+import time
+
+import pytest
+from small_study import driver, study
+
+import steinquad as sq
+
+
+def test_the_lock_dies_with_its_process_and_not_with_its_copies(tmp_path, monkeypatch):
+    note = tmp_path / "copy"
+    monkeypatch.setenv("COPY", str(note))
+    process, deadline = driver(tmp_path, "leaves_a_copy"), time.monotonic() + 120
+    while not (note.exists() and note.read_text().endswith("\n")):
+        assert time.monotonic() < deadline and process.is_alive()
+        time.sleep(0.01)
+    copy = int(note.read_text())
+    try:
+        with pytest.raises(sq.InputError, match=f"written by process {process.pid}"):
+            study(tmp_path).run()
+        process.kill()
+        process.join()
+        os.kill(copy, 0)  # still there
+        assert study(tmp_path).run().n == 40
+    finally:
+        process.kill()
+        os.kill(copy, signal.SIGKILL)
+
+
+def test_one_lock_for_all_names_of_a_store(tmp_path):
+    found = study(tmp_path, runs=4)
+    found.run()
+    (tmp_path / "link").mkdir()
+    (tmp_path / "link" / "s.sqlite").symlink_to(tmp_path / "s.sqlite")
+    other = study(tmp_path / "link", runs=8)
+    with found.evaluations.writing(), pytest.raises(sq.InputError, match="being written"):
+        other.run()

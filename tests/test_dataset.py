@@ -1,0 +1,91 @@
+"""Evaluations as they travel: what is refused, what is filled in, and what parts of them keep."""
+
+from dataclasses import FrozenInstanceError
+
+import numpy as np
+import numpyro.distributions as dist
+import pandas as pd
+import pytest
+
+import steinquad as sq
+from steinquad.support import Support
+
+X = np.random.default_rng(0).standard_normal((20, 2))
+FX = np.cos(X).sum(axis=1)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"fx": np.ones(19)}, r"fx has shape \(19,\) but x has 20 points"),
+        ({"fx": np.ones((20, 2, 2))}, "fx has shape"),
+        ({"fx": np.ones((20, 0))}, r"fx has shape \(20, 0\) but x has 20 points"),
+        ({"fx": 1e-70 * FX}, "whose powers float64 cannot hold"),
+        ({"x": np.zeros((2, 2, 2))}, "x has shape"),
+        ({"x": np.zeros((20, 0)), "score": None}, "x has no columns"),
+        ({"score": np.zeros((20, 3))}, r"shape \(20, 3\) but the points have shape \(20, 2\)"),
+        ({"x": np.full((20, 2), np.nan)}, "x contains NaN"),
+        ({"fx": np.append(np.ones(19), np.inf)}, "fx contains inf .*row 19"),
+        ({"score": np.full((20, 2), np.nan)}, "score contains NaN"),
+        ({"x": X[:1], "fx": [1.0], "score": None}, "x has 1 point; give at least 2"),
+        ({"fx": ["a"] * 20}, "fx is not numeric"),
+        ({"fx": FX + 1j}, "fx is not numeric"),
+        ({"support": {0: (0, 1)}}, r"outside the support .*first: row"),
+        ({"support": {7: (0, 1)}}, "support names coordinate 7"),
+        ({"support": {"y": (0, 1)}}, "support names coordinate 'y'"),
+        ({"support": dist.constraints.simplex}, "simplex"),
+        ({"weights": np.ones(3)}, "weights has 3 entries"),
+        ({"weights": -np.ones(20)}, "weights has a least value of -1"),
+        ({"weights": np.eye(20)[0]}, "at least two of them positive"),
+        ({"noise": -1.0}, "noise has negative entries"),
+        ({"noise": np.ones(3)}, r"noise has shape \(3,\) but fx has 20 points and 1 output;"),
+        ({"groups": np.zeros(3)}, r"groups has shape \(3,\) but x has 20 points"),
+        ({"groups": np.arange(20) % 2}, "groups is not contiguous"),
+    ],
+)
+def test_bad_input_is_one_sentence(change, message):
+    with pytest.raises(sq.InputError, match=message) as caught:
+        sq.Dataset(**{"x": X, "fx": FX, "score": -X} | change)
+    assert "\n" not in str(caught.value) and str(caught.value).endswith(".")
+
+
+def test_data_frames_carry_names():
+    x = pd.DataFrame({"speed": [0.1, 0.2, 0.4], "angle": [1.0, 2.0, 3.0]})
+    data = sq.Dataset(x, pd.Series([1.0, 2.0, 3.0]), support={"angle": (0, None)})
+    assert data.names == ("speed", "angle")
+    assert data.support is not None and data.support.bounded == (1,)
+    assert sq.Dataset(X, FX).names == ("x0", "x1")
+
+
+@pytest.mark.parametrize("d", [1, 2, 5])
+def test_parts_keep_what_belongs_to_them(d):
+    x = np.random.default_rng(d).standard_normal((8, d))
+    fields = {"score": -x, "weights": np.arange(8.0), "noise": 0.1, "sampled": False}
+    groups = np.repeat(["b", "a"], 4)
+    data = sq.Dataset(x, np.stack([x[:, 0], np.ones(8)], axis=1), groups=groups, **fields)
+    assert (data.n, data.dim, data.outputs, data.scalar) == (8, d, 2, False)
+    assert data.groups.tolist() == [0] * 4 + [1] * 4  # by first appearance
+    assert data.constant.tolist() == [False, True]
+    w = np.arange(8.0)
+    assert data.effective_weights.sum() == pytest.approx(w.sum() ** 2 / (w**2).sum())
+    rows = np.array([6, 1, 2])
+    part = data.take(rows)
+    for name in ("x", "fx", "score", "weights", "noise", "groups"):
+        np.testing.assert_array_equal(getattr(part, name), getattr(data, name)[rows])
+    assert part.names == data.names and not part.sampled and data.n == 8
+    with pytest.raises(FrozenInstanceError):
+        part.x = x
+    assert sq.Dataset(x, x[:, 0]).take(rows).score is None
+
+
+def test_a_measure_completes_what_is_missing():
+    data = sq.Dataset(X, FX, weights=np.ones(20))
+    support = Support.box(-9.0, 9.0, 2)
+    full = data.completed(-X, support, ["a", "b"])
+    assert full.names == ("a", "b") and full.support is support and full.scalar
+    np.testing.assert_array_equal(full.score, -X)
+    assert full.x is data.x and full.weights is data.weights and data.score is None
+    with pytest.raises(sq.InputError, match="score contains NaN"):
+        data.completed(np.full((20, 2), np.nan), support, ["a", "b"])
+    with pytest.raises(sq.InputError, match="outside the support"):
+        data.completed(-X, Support.box(0.0, 1.0, 2), ["a", "b"])
