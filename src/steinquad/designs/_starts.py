@@ -27,7 +27,7 @@ def as_start(start: Any) -> Any:
 
 
 class Start(NamedTuple):
-    """Unconstrained points (chains, d), the log density and its gradient there."""
+    """Unconstrained points (chains, d), the log density (chains,) and its gradient there."""
 
     y: Array
     value: Array
@@ -43,7 +43,16 @@ def start_points(
     seed: int,
     candidates: int = 1,
 ) -> Start:
-    """Starts of finite log density and gradient, each the likeliest of so many candidates."""
+    """Where the chains begin: points of finite log density and gradient.
+
+    Args:
+        start: points, a function or a distribution to draw from, or None; see `MarkovChains`.
+        measure: what is sampled.
+        target: the same on all of R^d.
+        chains: how many starts.
+        seed: of what is drawn; points that are not finite are drawn again, 100 times at most.
+        candidates: draws for each chain, of which it takes the likeliest.
+    """
     if candidates > 1 and isinstance(start, tuple):
         raise InputError(
             f"candidates is {candidates}, but start is an array; pass a distribution to draw from."

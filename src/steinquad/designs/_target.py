@@ -28,7 +28,11 @@ class Unconstrained:
 
 
 def as_target(measure: Measure) -> Unconstrained:
-    """Of a `LogDensity` or a numpyro distribution; other measures have no JAX log density."""
+    """The log density of a `LogDensity` or a numpyro distribution on all of R^d.
+
+    Bounded coordinates become logarithms or logits, with their Jacobian. Other measures have no
+    JAX log density and are refused.
+    """
     log_density = _jax_log_density(measure)
     parts = _bijections(measure.support)
 

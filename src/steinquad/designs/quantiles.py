@@ -76,10 +76,10 @@ def _integrate(x: Array, names: tuple[str, ...]) -> tuple[Array, Array]:
 
 
 def _factors(measure: Measure) -> Factors:
-    law = measure.factors()
-    if law is None:
+    known = measure.factors()
+    if known is None:
         raise InputError(
             f"measure {type(measure).__name__} has no icdf and is no product or normal in affine "
             "coordinates; use design=IID(), or a Markov chain such as design=NUTS()."
         )
-    return law
+    return known

@@ -6,6 +6,6 @@ __all__ = ["cpu_seconds"]
 
 
 def cpu_seconds() -> float:
-    """User and system time so far, of all threads."""
+    """User and system time of this process so far, of all its threads."""
     usage = resource.getrusage(resource.RUSAGE_SELF)
     return usage.ru_utime + usage.ru_stime

@@ -49,7 +49,10 @@ class Evaluations:
     cpu_seconds: float
 
     def estimate(self, method: Method, seed: int) -> Estimate:
-        """The answer of a method, suspect where the points are."""
+        """The answer of a method to these data, suspect where the points are.
+
+        What is wrong with the points comes before what the method says of itself.
+        """
         answer = estimate(self.data, measure=self.measure, method=method, seed=seed)
         if not self.notes:
             return answer
@@ -58,7 +61,14 @@ class Evaluations:
 
 
 def evaluations(run: Run, problem: Problem[float], directory: Path | None) -> Evaluations:
-    """The points of a run, and f there, from the directory or for it; None keeps nothing."""
+    """The points of a run, and f there, made unless another run has made them.
+
+    Args:
+        run: whose problem, design, n and seed say which points.
+        problem: what `build_problem` gave for it.
+        directory: where points and values are kept for the runs of other methods; None keeps
+            nothing.
+    """
     design = run.settings["design"]
     if directory is None:
         kept = _make(run, problem, None)

@@ -5,10 +5,10 @@ import statistics
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from steinquad.errors import InputError
 from steinquad.paper.methods import METHODS
 from steinquad.paper.spec import ALONG_TRAINING, QUANTITIES, Spec
 from steinquad.paper.summary import Cell
+from steinquad.plotting.canvas import new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -58,19 +58,13 @@ def draw_figure(spec: Spec, cells: Sequence[Cell], *, path: Any = None) -> "Figu
         cells: the records.
         path: where to save the figure, if anywhere.
     """
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise InputError("a figure needs matplotlib; install steinquad[plot].") from None
     parts = _parts(spec, cells)
     # Each part is a row, but where that has one panel, and where there is one part, rows are full.
     rows = len(parts) > 1 and len(spec.panels) > 1
     across = len(spec.panels) if rows else min(3, len(parts) * len(spec.panels))
     down = -(-len(parts) * len(spec.panels) // across)
     wide = 6.0 if across == 1 else 3.0
-    figure = Figure(figsize=(wide * across, 2.6 * down + 0.6), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(wide * across, 2.6 * down + 0.6, layout="constrained", what="a figure")
     axes = figure.subplots(down, across, squeeze=False).ravel()
     drawn = [(part, panel) for part in parts for panel in spec.panels]
     for axis, ((label, part), (along, up)) in zip(axes, drawn, strict=False):

@@ -23,7 +23,7 @@ REPLICATES = 16  # scrambles of the Sobol points; their spread is the standard e
 
 
 def check_sizes(draws: int, points: int) -> None:
-    """Refuse at once what the computations could not use."""
+    """Raise `InputError` for numbers that `by_nuts` or `by_importance` cannot use."""
     each = points // REPLICATES
     if each < 2 or points % REPLICATES or each & (each - 1):
         raise InputError(
@@ -42,7 +42,16 @@ def by_nuts(
     path: Path | None = None,
     progress: Progress = no_progress,
 ) -> Reference:
-    """Whitened NUTS draws, and Stein control variates that are polynomials of one order."""
+    """The posterior mean by whitened NUTS draws and polynomial Stein control variates.
+
+    Args:
+        problem: what `goodwin` gave.
+        draws: how many, a multiple of 4, the number of chains.
+        order: of the polynomials.
+        seed: of the chains.
+        path: directory to keep the chains in, so that a stopped run goes on.
+        progress: called with (draws, all draws, minus the log density).
+    """
     design = goodwin_nuts(problem, chains=CHAINS, path=path)
     sample = design.draw(problem.measure, draws, seed=seed, progress=progress)
     data = Dataset(sample.x, problem.integrand(sample.x), sample.score, groups=sample.groups)
@@ -59,7 +68,14 @@ def by_importance(
     seed: int = 0,
     progress: Progress = no_progress,
 ) -> Reference:
-    """Scrambled Sobol points of the Laplace approximation, weighted to the posterior."""
+    """The posterior mean by Sobol points of the Laplace approximation, weighted to the posterior.
+
+    Args:
+        problem: what `goodwin` gave.
+        points: how many, 16 times a power of two; the spread of 16 scrambles is the error.
+        seed: of the scrambles.
+        progress: called with (replicates done, replicates, share of the weights that is lost).
+    """
     affine = laplace(problem.measure, np.log(GENERATING))
     dim, each = problem.measure.dim, points // REPLICATES
     means, rng = [], np.random.default_rng(seed)

@@ -54,7 +54,7 @@ DESIGNS: Mapping[str, Design] = {"iid": IID(), "sobol": Sobol(), "grid": Grid()}
 
 @dataclass(frozen=True)
 class Entry:
-    """How to build a method."""
+    """How to build a method: a class or constructor, and the options it is called with."""
 
     build: Callable[..., Method | Training]
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -132,12 +132,17 @@ METHODS: Mapping[str, Entry] = {
 
 
 def takes_steps(name: str) -> bool:
-    """Whether the answer of a method depends on the setting `max_steps`."""
+    """Whether the answer of a method, a key of `METHODS`, depends on the setting `max_steps`."""
     return METHODS[name].build in (BSN.paper, Training)
 
 
 def build_method(name: str, max_steps: int | None = None) -> Method | Training:
-    """The method of that name; `max_steps` of training for a network that takes a number."""
+    """The method of that name, as the paper has it.
+
+    Args:
+        name: a key of `METHODS`.
+        max_steps: of training, for a network that takes a number; ignored by the others.
+    """
     entry = METHODS[name]
     options = dict(entry.options)
     if max_steps is not None and takes_steps(name):

@@ -33,12 +33,12 @@ class Run:
 
     @property
     def key(self) -> str:
-        """The run as one line of text."""
+        """The run as one line of text: equal for two runs exactly if they are the same."""
         return json.dumps(asdict(self), sort_keys=True)
 
     @property
     def group(self) -> str:
-        """The run whatever its seed: those that are averaged."""
+        """The key of the run whatever its seed: common to those that are averaged."""
         return json.dumps({**asdict(self), "seed": None}, sort_keys=True)
 
 
@@ -102,7 +102,7 @@ class Record:
         return self.cpu_seconds + (self.evaluation_seconds or 0.0)
 
     def to_json(self) -> str:
-        """One line, without its end."""
+        """The record as one line of JSON, without its end; what is not finite is null."""
         row = asdict(self)
         flat = {**row.pop("run"), **row}
         plain = {
@@ -113,7 +113,7 @@ class Record:
 
     @classmethod
     def from_json(cls, line: str) -> "Record":
-        """The record of a line; ValueError for anything else."""
+        """The record that `to_json` wrote as this line; raises ValueError for anything else."""
         row = json.loads(line)
         names = [f.name for f in fields(Run)]
         try:

@@ -15,7 +15,13 @@ STANDARD_ERRORS = 5.0  # two computations may lie so far apart
 
 @dataclass(frozen=True, eq=False)
 class Reference:
-    """The truth by one way of computing it, (k,) each."""
+    """The truth by one way of computing it.
+
+    Attributes:
+        name: of the way, for messages.
+        mean: of each output, (k,).
+        std: standard errors, (k,); zero for a stored truth.
+    """
 
     name: str
     mean: Array

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from steinquad.errors import InputError
+from steinquad.plotting.canvas import new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -18,7 +18,7 @@ PLACES = {"MC": (0.18, 0.18, GRAY), "BSN": (0.5, 0.5, ORANGE), "BQ": (0.82, 0.82
 
 
 def sketches(directory: Path) -> list[Path]:
-    """Draw both into a directory; where they are."""
+    """Draw both sketches into a directory, made if it is not there, and return their paths."""
     figures = {"sketch-cost": sketch_cost(), "sketch-method": sketch_method()}
     directory.mkdir(parents=True, exist_ok=True)
     paths = [directory / f"{name}.png" for name in figures]
@@ -29,7 +29,7 @@ def sketches(directory: Path) -> list[Path]:
 
 def sketch_cost() -> "Figure":
     """Cost against prior knowledge: a BSN is between Monte Carlo and Bayesian quadrature."""
-    figure = _figure(3.4, 2.8)
+    figure = new_figure(3.4, 2.8, what="a figure")
     axis = figure.add_axes((0.12, 0.14, 0.84, 0.82))
     for name, (x, y, color) in PLACES.items():
         axis.plot(x, y, "o", ms=44, color=color, alpha=0.9, mec="none")
@@ -45,7 +45,7 @@ def sketch_cost() -> "Figure":
 
 def sketch_method() -> "Figure":
     """From data through a network and the Stein operator to the posterior of the integral."""
-    figure = _figure(9.0, 3.4)
+    figure = new_figure(9.0, 3.4, what="a figure")
     whole = figure.add_axes((0, 0, 1, 1))
     whole.set(xlim=(0, 9), ylim=(0, 3.4))
     whole.axis("off")
@@ -70,17 +70,6 @@ def sketch_method() -> "Figure":
     whole.text(7.45, 1.75, "fit to data", fontsize=9, color=INK, va="center")
     _data(figure.add_axes((0.035, 0.57, 0.225, 0.36)))
     _posterior(figure.add_axes((0.39, 0.1, 0.235, 0.33)))
-    return figure
-
-
-def _figure(width: float, height: float) -> "Figure":
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise InputError("a figure needs matplotlib; install steinquad[plot].") from None
-    figure = Figure(figsize=(width, height))
-    FigureCanvasAgg(figure)
     return figure
 
 

@@ -23,7 +23,13 @@ __all__ = ["RecordStore"]
 
 
 class RecordStore:
-    """The records of one file, by the keys of their runs; nothing is written before `writing`."""
+    """The records of one file, and of the packed one beside it, by the keys of their runs.
+
+    Making one reads what is there; nothing is written before `with store.writing():`.
+
+    Args:
+        path: a .jsonl file, which need not exist.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -34,7 +40,10 @@ class RecordStore:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """While this lasts, `add` works, and no other process can write."""
+        """While this lasts, `add` works, and no other process can write.
+
+        Raises `InputError` if another process is writing, or the file cannot be written.
+        """
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
@@ -56,7 +65,7 @@ class RecordStore:
             self._file = None
 
     def add(self, record: Record) -> None:
-        """Append; on return the record is on the disk."""
+        """Append a record of a run that has none yet; on return it is on the disk."""
         if self._file is None:
             raise RuntimeError("add needs `with store.writing():`")
         key = record.run.key
@@ -69,7 +78,7 @@ class RecordStore:
         self.records[key] = record
 
     def pack(self) -> None:
-        """Move all records into the compressed file."""
+        """Move all records into the compressed file, which a stop at any moment leaves whole."""
         with self.writing():
             lines = "".join(record.to_json() + "\n" for record in self.records.values())
             unfinished = self.packed.with_name(self.packed.name + ".part")

@@ -15,7 +15,7 @@ PAPER_SIMULATOR = 130.0  # seconds that the paper's wind farm takes at a point
 
 @dataclass(frozen=True)
 class Cell:
-    """All records that differ by their seed only."""
+    """All records that differ by their seed only: one row of a table, one point of a figure."""
 
     records: Sequence[Record]
 
@@ -26,7 +26,7 @@ class Cell:
 
     @property
     def design(self) -> str:
-        """Where the points are."""
+        """The name of the design that placed the points."""
         return self.run.settings.get("design", "iid")
 
     @property
@@ -35,13 +35,23 @@ class Cell:
         return [record.trajectory for record in self.records if record.trajectory]
 
     def values(self, quantity: str) -> list[float]:
-        """One number a seed, where there is one; see `spec.QUANTITIES`."""
+        """One number a seed, where there is one.
+
+        Args:
+            quantity: a key of `spec.QUANTITIES`, such as `error`, which is relative to the truth.
+        """
         values = [_value(record, quantity) for record in self.records]
         return [value for value in values if value is not None]
 
 
 def summarize(spec: Spec, preset: PresetName, records: Iterable[Record]) -> list[Cell]:
-    """The records that belong to a preset of a figure, whatever their seeds, in its order."""
+    """The records that belong to a figure, seeds together, in the order of its runs.
+
+    Args:
+        spec: the figure.
+        preset: which sizes; records of other sizes are left out.
+        records: those of its store, with any seeds.
+    """
     groups: dict[str, list[Record]] = {run.group: [] for run in spec.runs(preset, [0])}
     for record in records:
         if record.run.group in groups:
@@ -50,7 +60,11 @@ def summarize(spec: Spec, preset: PresetName, records: Iterable[Record]) -> list
 
 
 def known_cpu_seconds(runs: Iterable[Run], records: Iterable[Record]) -> list[float | None]:
-    """What each run will cost by records of the same method, settings, n and d; None: unknown."""
+    """What each run will cost, by records of the same method, settings, n and d.
+
+    Returns:
+        The mean of their CPU seconds for each run, None where there is no such record.
+    """
     known: dict[Any, list[float]] = {}
     for record in records:
         known.setdefault(_like(record.run), []).append(record.cpu_seconds)
@@ -58,7 +72,11 @@ def known_cpu_seconds(runs: Iterable[Run], records: Iterable[Record]) -> list[fl
 
 
 def markdown(spec: Spec, cells: Sequence[Cell]) -> str:
-    """The records as a table, a row a cell; means and standard deviations over the seeds."""
+    """The records as a Markdown table, a row a cell, with means and spreads over the seeds.
+
+    Columns about training appear where a method was looked at along the way; the paper's number
+    stands beside ours where n is the paper's.
+    """
     head = ["problem", "d", "n", "method", "points", "relative error", "published"]
     head += ["\\|error\\|/std", "CPU s", "peak MiB"]
     trained = any(cell.trajectories for cell in cells)

@@ -6,6 +6,7 @@ import numpy as np
 import scipy.stats
 
 from steinquad.errors import InputError
+from steinquad.plotting.canvas import new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -21,7 +22,7 @@ MOST_POINTS = 5000  # drawn; more would only make the file large
 def diagnose(
     estimate: "Estimate", *, output: int = 0, truth: float | None = None, path: Any = None
 ) -> "Figure":
-    """Values against predictions, posterior of the integral, loss curve.
+    """One estimate in two or three panels: fit, posterior of the integral, loss curve.
 
     Args:
         estimate: what to show; methods without a model show a histogram of the values instead.
@@ -29,16 +30,10 @@ def diagnose(
         truth: drawn as a line where given.
         path: where to save the figure, if anywhere.
     """
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise InputError("plot needs matplotlib; install steinquad[plot].") from None
     if not 0 <= output < len(np.atleast_1d(estimate.mean)):
         raise InputError(f"output is {output}; the estimate has {np.size(estimate.mean)} outputs.")
     panels = 3 if len(estimate.fit.history.get("loss", ())) else 2
-    figure = Figure(figsize=(4.0 * panels, 3.6), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(4.0 * panels, 3.6, layout="constrained")
     axes = figure.subplots(1, panels)
     _fit(axes[0], estimate, output)
     _integral(axes[1], estimate, output, truth)

@@ -18,19 +18,8 @@ import numpy as np
 
 from steinquad.problems.wind_farm_layout import WIND_SPEED
 
-__all__ = [
-    "PHYSICS",
-    "Physics",
-    "Positions",
-    "Turbine",
-    "Wakes",
-    "centerline",
-    "induction",
-    "overlap",
-    "propagate",
-    "rotor_share",
-    "turbine",
-]
+__all__ = ["PHYSICS", "Physics", "Positions", "Turbine", "Wakes"]
+__all__ += ["centerline", "propagate", "turbine"]
 
 
 class Physics(NamedTuple):
