@@ -1,7 +1,7 @@
 """Array aliases and the checks that every public entry point shares."""
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +13,7 @@ __all__ = [
     "ArrayLike",
     "Progress",
     "Watch",
+    "as_count",
     "as_finite",
     "as_points",
     "no_progress",
@@ -87,3 +88,13 @@ def as_points(name: str, values: ArrayLike, dim: int | None = None) -> Array:
             f"pass points of shape (n, {dim})."
         )
     return array
+
+
+def as_count(name: str, value: Any, least: int) -> int:
+    """An option that counts something, as a Python integer of at least `least`.
+
+    Raises `InputError` with the `name` of the option for anything else, bool included.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise InputError(f"{name} is {value!r}; give an integer of at least {least}.")
+    return int(value)

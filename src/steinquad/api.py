@@ -9,10 +9,9 @@ import numpy as np
 from steinquad._float64 import float64
 from steinquad._threads import few_threads
 from steinquad._tolerance import Rounds, until
-from steinquad._types import Array, Progress, no_progress
+from steinquad._types import Array, Progress, as_count, no_progress
 from steinquad.dataset import Dataset, check_inside
 from steinquad.designs import Design, Sample
-from steinquad.designs.base import as_count
 from steinquad.errors import InputError
 from steinquad.estimate import Estimate
 from steinquad.fit import Context, Status, WarmStart

@@ -12,7 +12,7 @@ from steinquad.dataset import Dataset
 from steinquad.errors import InputError
 from steinquad.measures.base import Measure
 
-__all__ = ["Design", "Sample", "as_count", "split_evenly"]
+__all__ = ["Design", "Sample", "split_evenly"]
 
 FIRST_ROUND = 200  # points, about, of an integral to a tolerance
 
@@ -132,16 +132,6 @@ class Design(ABC):
         Returns:
             The points with scores, groups and diagnostics where the design has them.
         """
-
-
-def as_count(name: str, value: Any, least: int) -> int:
-    """An option that counts something, as a Python integer of at least `least`.
-
-    Raises `InputError` with the `name` of the option for anything else, bool included.
-    """
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise InputError(f"{name} is {value!r}; give an integer of at least {least}.")
-    return int(value)
 
 
 def split_evenly(n: int, parts: int, name: str) -> int:

@@ -9,11 +9,11 @@ import jax
 import numpy as np
 
 from steinquad._float64 import float64
-from steinquad._types import Progress, no_progress
+from steinquad._types import Progress, as_count, no_progress
 from steinquad.designs._programs import compiled
 from steinquad.designs._starts import Start, as_start, start_points
 from steinquad.designs._target import Unconstrained, as_target
-from steinquad.designs.base import Design, Sample, as_count, split_evenly
+from steinquad.designs.base import Design, Sample, split_evenly
 from steinquad.designs.chains import Chains, Forgetful, Memory, convergence, stuck
 from steinquad.measures.base import Measure
 from steinquad.measures.checks import as_draw_request

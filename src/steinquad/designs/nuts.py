@@ -9,8 +9,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from steinquad._types import as_count
 from steinquad.designs._target import Unconstrained
-from steinquad.designs.base import as_count
 from steinquad.designs.chains import Plan, run_blocks, scan_chains
 from steinquad.designs.mcmc import MarkovChains, Outcome, Setting
 from steinquad.errors import InputError

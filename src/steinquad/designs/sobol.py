@@ -5,8 +5,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from steinquad._types import Array, Progress
-from steinquad.designs.base import Design, Sample, as_count, split_evenly
+from steinquad._types import Array, Progress, as_count
+from steinquad.designs.base import Design, Sample, split_evenly
 from steinquad.designs.quantiles import from_uniform
 from steinquad.measures.base import Measure
 from steinquad.measures.checks import as_draw_request

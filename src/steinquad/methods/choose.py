@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from steinquad._types import as_count
 from steinquad.checking.error_bar import check_of, disagreement, widened
 from steinquad.checking.folds import evenly_spaced, folds_of
 from steinquad.checking.held_out import HeldOut
 from steinquad.checking.plausibility import beside_average
 from steinquad.dataset import Dataset
-from steinquad.designs.base import as_count
 from steinquad.errors import InputError
 from steinquad.fit import Context, Fit, Status, WarmStart
 from steinquad.measures.base import Measure

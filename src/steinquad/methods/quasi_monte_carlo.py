@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from steinquad._types import as_count
 from steinquad.checking.standard_error import group_sums, weighted_mean
 from steinquad.dataset import Dataset
-from steinquad.designs.base import as_count
 from steinquad.designs.sobol import Sobol
 from steinquad.fit import Constant, Context, Fit, Status
 from steinquad.measures.base import Measure

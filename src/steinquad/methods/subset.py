@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from steinquad._types import as_count
 from steinquad.checking.folds import evenly_spaced
 from steinquad.checking.held_out import HeldOut
 from steinquad.checking.standard_error import MANY_GROUPS
 from steinquad.dataset import Dataset
-from steinquad.designs.base import as_count
 from steinquad.errors import InputError
 from steinquad.fit import Context, Fit, Status
 from steinquad.fitting.outputs import correlated

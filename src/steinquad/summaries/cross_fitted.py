@@ -7,13 +7,12 @@ import numpy as np
 
 from steinquad._float64 import float64
 from steinquad._threads import few_threads
-from steinquad._types import Array, Progress, no_progress
+from steinquad._types import Array, Progress, as_count, no_progress
 from steinquad.api import estimate as mean_of
 from steinquad.checking.folds import folds_of, others
 from steinquad.checking.held_out import HeldOut
 from steinquad.checking.standard_error import MANY_GROUPS, autocorrelated
 from steinquad.dataset import Dataset
-from steinquad.designs.base import as_count
 from steinquad.errors import InputError
 from steinquad.estimate import Estimate
 from steinquad.fit import Context
