@@ -33,8 +33,8 @@ def rough(x):
 
 def test_stops_at_the_tolerance_without_repeating_a_point():
     f = Counted(rough)
-    est = sq.integrate(f, normal(1), rtol=2e-3, max_n=20_000, method=sq.Polynomial(order=3), n=100)
-    assert est.std <= 2e-3 * est.mean and est.status.code == "converged"
+    est = sq.integrate(f, normal(1), rtol=4e-3, max_n=20_000, method=sq.Polynomial(order=3), n=100)
+    assert est.std <= 4e-3 * est.mean and est.status.code == "converged"
     assert abs(est.mean - 1 - np.sqrt(2 / np.pi)) < 4 * est.std
     points = np.concatenate(f.points)
     assert len(points) == est.n == len(np.unique(points)) and len(f.points) > 1

@@ -14,6 +14,7 @@ from steinquad._types import no_progress
 from steinquad.dataset import Dataset
 from steinquad.fitting.jumps import Cut
 from steinquad.fitting.pieces import Partition, between_points, fit_by_pieces
+from steinquad.fitting.shapes import Limits
 from steinquad.measures import as_measure
 
 
@@ -24,7 +25,7 @@ class Pieces(sq.Method):
     method: sq.Method
     name: str = "Pieces"
 
-    def fit(self, data, measure, *, seed, progress, start):
+    def fit(self, data, measure, context):
         def fit_box(b, part):
             return self.method.checked_fit(part, None, seed=seed + b, progress=progress)
 
@@ -43,11 +44,19 @@ def step(x):
 TRUTH = float(np.exp(0.5) * ndtr(-0.7) + 2 * ndtr(-0.3))
 
 
-@pytest.mark.parametrize(("d", "n"), [(2, 400), pytest.param(5, 2000, marks=pytest.mark.slow)])
-def test_a_step_is_integrated_box_by_box(d, n):
+@pytest.mark.parametrize(
+    ("d", "n", "method"),
+    [
+        (2, 400, sq.BSN(folds=2, limits=Limits(narrow=8))),
+        pytest.param(2, 400, sq.BSN(), marks=pytest.mark.slow),
+        pytest.param(5, 2000, sq.BSN(), marks=pytest.mark.slow),
+    ],
+    ids=["small", "default", "many"],
+)
+def test_a_step_is_integrated_box_by_box(d, n, method):
     calls = []
     est = sq.integrate(
-        step, normal(d), n=n, method=sq.BSN(), progress=lambda *call: calls.append(call)
+        step, normal(d), n=n, method=method, progress=lambda *call: calls.append(call)
     )
     assert est.stats["boxes"] == 2 and est.stats["cuts"][0][0] == "x0"
     assert est.status.code in ("converged", "max_steps")
@@ -108,8 +117,9 @@ def test_only_where_the_shares_of_boxes_are_known():
 
 
 def test_one_network_where_that_is_asked_for_or_anything_is_given():
-    short = sq.GaussNewton(max_steps=15)
-    for method in (sq.BSN(pieces="one", members=1), sq.BSN(optimizer=short, members=1)):
+    short, small = sq.GaussNewton(max_steps=15), Limits(narrow=4)
+    for options in ({"pieces": "one"}, {"optimizer": short}):
+        method = sq.BSN(members=1, limits=small, **options)
         est = sq.integrate(step, normal(1), n=200, method=method)
         assert "boxes" not in est.stats
     with pytest.raises(sq.InputError, match="pieces is 'many'; choose one of auto, one"):
@@ -147,7 +157,7 @@ def test_one_network_does_not_know_either_where_f_jumps(seed):
 def test_what_needs_a_density_keeps_one_network():
     x = np.random.default_rng(0).standard_normal((300, 1))
     f = np.where(x[:, 0] < 0.3, 0.0, 1 + x[:, 0] ** 2) + 0.1 * np.sin(20 * x[:, 0])
-    method = sq.BSN(multiplier=sq.multipliers.Density(), members=1)
+    method = sq.BSN(multiplier=sq.multipliers.Density(), members=1, limits=Limits(narrow=4))
     est = sq.estimate(Dataset(x, f), measure=normal(1), method=method)
     assert "boxes" not in est.stats and np.isfinite(est.std)
 
@@ -170,7 +180,7 @@ class Troubled(sq.Method):
     codes: tuple
     name: str = "Troubled"
 
-    def fit(self, data, measure, *, seed, progress, start):
+    def fit(self, data, measure, context):
         status = sq.Status(self.codes[seed], "so")
         return sq.Fit(theta0=np.zeros(1), covariance=np.eye(1), model=None, status=status)
 

@@ -89,7 +89,7 @@ class Predicts(sq.Method):
     rule: object
     name: str = "Predicts"
 
-    def fit(self, data, measure, *, seed, progress, start):
+    def fit(self, data, measure, context):
         return sq.Fit(
             theta0=data.fx.mean(axis=0),
             covariance=np.eye(data.outputs),
