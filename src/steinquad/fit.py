@@ -161,7 +161,7 @@ class Fit:
             return self.model(points, return_std)
         pieces = [points.take(np.arange(i, min(i + CHUNK, n))) for i in range(0, n, CHUNK)]
         means, stds = zip(*(self.model(piece, return_std) for piece in pieces), strict=True)
-        return np.concatenate(means), np.concatenate(stds) if return_std else None
+        return np.concatenate(means), None if stds[0] is None else np.concatenate(stds)
 
     @classmethod
     def of_constant(cls, data: Dataset) -> "Fit":

@@ -44,8 +44,11 @@ class Points:
 
     def take(self, rows: np.ndarray) -> "Points":
         """Some of them, in the order of `rows`."""
-        parts = [None if a is None else a[rows] for a in (self._score, self._log_density)]
-        return Points(self.x[rows], *parts, measure=self._measure)
+        asked = vars(self)  # what a cached property has asked for is not asked for again
+        score = asked.get("known_score", self._score)
+        density = asked.get("log_density", self._log_density)
+        taken = [None if part is None else part[rows] for part in (score, density)]
+        return Points(self.x[rows], *taken, measure=self._measure)
 
     @cached_property
     def known_score(self) -> Array | None:

@@ -1,7 +1,7 @@
 """Integrands that jump: networks of their own in the boxes between the jumps."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpyro.distributions as dist
@@ -10,7 +10,6 @@ import scipy.stats as st
 from scipy.special import ndtr
 
 import steinquad as sq
-from steinquad._types import no_progress
 from steinquad.dataset import Dataset
 from steinquad.fitting.jumps import Cut
 from steinquad.fitting.pieces import Partition, between_points, fit_by_pieces
@@ -27,7 +26,8 @@ class Pieces(sq.Method):
 
     def fit(self, data, measure, context):
         def fit_box(b, part):
-            return self.method.checked_fit(part, None, seed=seed + b, progress=progress)
+            own = replace(context, seed=context.seed + b)
+            return self.method.checked_fit(part, None, own)
 
         return fit_by_pieces(Partition.of(data, measure), data, fit_box)
 
@@ -181,7 +181,7 @@ class Troubled(sq.Method):
     name: str = "Troubled"
 
     def fit(self, data, measure, context):
-        status = sq.Status(self.codes[seed], "so")
+        status = sq.Status(self.codes[context.seed], "so")
         return sq.Fit(theta0=np.zeros(1), covariance=np.eye(1), model=None, status=status)
 
 
@@ -196,7 +196,5 @@ class Troubled(sq.Method):
 def test_trouble_in_a_box_is_reported(codes, worst, message):
     x = np.random.default_rng(0).standard_normal((200, 1))
     data = Dataset(x, step(x) + x[:, 0])
-    fit = Pieces(Troubled(codes)).fit(
-        data, as_measure(normal(1)), seed=0, progress=no_progress, start=None
-    )
+    fit = Pieces(Troubled(codes)).fit(data, as_measure(normal(1)), sq.Context())
     assert fit.status.code == worst and re.fullmatch(message, fit.status.message)

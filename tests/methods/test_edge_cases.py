@@ -71,7 +71,7 @@ class Remembers(sq.Method):
     name: str = "Remembers"
 
     def fit(self, data, measure, context):
-        known = dict(start.known) if start is not None else {}
+        known = dict(context.start.known) if context.start is not None else {}
         known |= {x.tobytes(): f for x, f in zip(data.x, data.fx, strict=True)}
         mean = data.fx.mean(axis=0)
         return sq.Fit(

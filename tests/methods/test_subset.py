@@ -24,7 +24,7 @@ def test_the_answer_is_the_average_of_what_the_fit_leaves_elsewhere(d):
     rows = np.linspace(0, 449, 50).round().astype(int)
     rest = data.take(np.setdiff1d(np.arange(450), rows))
     fit = sq.estimate(data.take(rows), method=sq.ControlFunctional())
-    values = HeldOut.of([fit.fit], [np.arange(400)], rest).values
+    values = HeldOut.of([fit.fit], [np.arange(400)], rest, None).values
     assert_close(found.mean, values.mean(axis=0))
     assert_close(found.std, values.std(axis=0, ddof=1) / np.sqrt(400), rtol=1e-2)
     assert_close(found.predict(data.x, data.score), fit.predict(data.x, data.score))

@@ -65,7 +65,6 @@ def widened(fit: Fit, check: Check, own_share: float = OWN_SHARE) -> Fit:
     """
     own = fit.std if np.isinf(own_share) else np.minimum(fit.std, own_share * check.std)
     std = np.maximum(np.maximum(check.std, own), np.abs(fit.mean - check.mean))
-    std[fit.std == 0] = 0.0  # outputs that do not vary
     stretch = np.divide(std, fit.std, out=np.ones_like(std), where=fit.std > 0)
     covariance = fit.covariance * np.outer(stretch, stretch)
     np.fill_diagonal(covariance, std**2)

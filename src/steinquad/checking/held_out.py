@@ -1,8 +1,9 @@
-"""Points under fits that have not seen them: the one place where held-out residuals are made.
+"""Points under fits that have not seen them.
 
 With the data in K folds, `theta0^(-k) + average over fold k of (f - g^(-k))` is unbiased for
-independent draws, because everything that g^(-k) learnt (coordinates, scales, hyperparameters,
-when to stop) it learnt elsewhere; and its standard error needs no model. Draws of a Markov chain
+independent draws, because all that g^(-k) learnt (coordinates, scales, when to stop; of
+hyperparameters at most where their search began) it learnt elsewhere; and its standard error
+needs no model. Draws of a Markov chain
 are split into consecutive blocks, and the standard error counts their correlation.
 """
 
@@ -16,6 +17,7 @@ from steinquad._types import Array
 from steinquad.checking.standard_error import above_rounding, standard_error, weighted_mean
 from steinquad.dataset import Dataset
 from steinquad.fit import Fit
+from steinquad.measures.base import Measure
 from steinquad.points import Points
 
 __all__ = ["HeldOut", "residuals"]
@@ -53,11 +55,24 @@ class HeldOut:
     folds: int
 
     @classmethod
-    def of(cls, fits: Sequence[Fit], split: Sequence[np.ndarray], data: Dataset) -> "HeldOut":
-        """By fits, each of which has not seen the rows of its own fold."""
+    def of(
+        cls,
+        fits: Sequence[Fit],
+        split: Sequence[np.ndarray],
+        data: Dataset,
+        measure: Measure | None,
+    ) -> "HeldOut":
+        """By fits, each of which has not seen the rows of its own fold.
+
+        Args:
+            fits: one for each fold.
+            split: rows of each fold.
+            data: of which the folds are.
+            measure: what a model may ask for scores and densities, when known.
+        """
         order = np.argsort(np.concatenate(split))
         rows = np.concatenate(split)[order]
-        points = Points(data.x, data.score)
+        points = Points.of(data, measure)
         predicted = [
             fit.predict(points.take(own))[0] for fit, own in zip(fits, split, strict=True)
         ]

@@ -140,7 +140,10 @@ class Method(ABC):
         """A fit to all but some rows; it starts from the full fit where it may."""
         start = full.warm_start if self.warm_folds else None
         rest = data.take(others(data.n, rows))
-        return self.light.checked_fit(rest, measure, context.starting(start))
+        fit = self.light.checked_fit(rest, measure, context.starting(start))
+        if fit.model is None:
+            raise InputError(f"{self.name} has no model to check ({fit.status.message}).")
+        return fit
 
     def hold_out(
         self,
@@ -165,7 +168,7 @@ class Method(ABC):
                 "over the points, so leave folds out."
             )
         fits = [self.refit_without(rows, data, measure, full, context) for rows in split]
-        return HeldOut.of(fits, split, data)
+        return HeldOut.of(fits, split, data, measure)
 
 
 def check_choices(method: Method, **allowed: Sequence[str]) -> None:

@@ -230,7 +230,7 @@ class BSN(Method):
             trial = fit(one_member, first.train)
         except InputError:  # a multiplier that needs a density, say
             return None
-        missed = HeldOut.of([trial], [first.held], data).rms_of_model[outputs.varying]
+        missed = HeldOut.of([trial], [first.held], data, measure).rms_of_model[outputs.varying]
         squares = np.maximum((missed / outputs.scale) ** 2, 1e-300)
         if not np.exp(np.mean(np.log(squares))) < WORSE * trajectory.least:
             return None
@@ -240,7 +240,7 @@ class BSN(Method):
             trajectory.settle(full.mean)
             rest = [fit(one_member, others(data.n, each.held)) for each in trainer.splits[1:]]
             split = [each.held for each in trainer.splits]
-            full = _checked_pieces(full, HeldOut.of([trial, *rest], split, data))
+            full = _checked_pieces(full, HeldOut.of([trial, *rest], split, data, measure))
         stats = {**full.stats, "steps": trajectory.steps}
         return replace(full, history=trajectory.history(), stats=stats)
 

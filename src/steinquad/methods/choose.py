@@ -137,6 +137,8 @@ class Choose(Method):
     ) -> Fit:
         """The winner's fit to all but some rows."""
         start, winner = full.warm_start, self.winner(full)
+        if winner is self:  # nothing was chosen yet
+            return super().refit_without(rows, data, measure, full, context)
         own = start.starts.get(winner.name) if isinstance(start, ChooseStart) else None
         return winner.refit_without(rows, data, measure, replace(full, warm_start=own), context)
 
@@ -155,7 +157,7 @@ class Choose(Method):
             if note is None and method.name in dropped:
                 note = "far behind on fewer points"
             if note is None and method.expensive and best < WELL_ENOUGH:
-                note = "a cheaper method leaves less than 1e-4 of the spread of f"
+                note = f"a cheaper method leaves less than {WELL_ENOUGH:.0e} of the spread of f"
             if note is None and data.n < FEWEST_RANKED and np.isfinite(best):
                 note = "too few points to rank"
             if note is not None:
@@ -174,7 +176,7 @@ class Choose(Method):
     ) -> Fit:
         """The full fit with its check and the wider std of the two."""
         few = data.n < FEWEST_RANKED or not data.sampled
-        if few or full.status.code == "constant" or full.check is not None:
+        if few or full.status.final or full.check is not None:
             return full
         method = best.method
         two = method.expensive and data.n > LARGE_FOR_EXPENSIVE
@@ -185,7 +187,7 @@ class Choose(Method):
         fits += [
             method.refit_without(rows, data, measure, full, context) for rows in split[len(fits) :]
         ]
-        check = check_of(HeldOut.of(fits, split, data), full.mean)
+        check = check_of(HeldOut.of(fits, split, data, measure), full.mean)
         return replace(widened(full, check), check=check, status=disagreement(full.status, check))
 
 
@@ -245,7 +247,7 @@ def _trial(method: Method, data: Dataset, measure: Measure | None, context: Cont
         return _Trial(method, note=fit.status.message)
     fit = replace(fit, status=beside_average(fit.status, fit.mean, half))
     # Around theta0, not around their own average: an offset of the model is an error too.
-    rms = HeldOut.of([fit], [held], data).rms_of_model
+    rms = HeldOut.of([fit], [held], data, measure).rms_of_model
     spread = data.fx.std(axis=0)  # of all of the data: a half of few events may not vary
     varying = spread > 0
     if not np.isfinite(rms).all():

@@ -8,6 +8,7 @@ from steinquad._types import Array
 from steinquad.checking.standard_error import autocorrelated, standard_error, weighted_mean
 from steinquad.dataset import Dataset
 from steinquad.fit import Constant, Context, Fit, Status
+from steinquad.fitting.outputs import correlated
 from steinquad.measures.base import Measure
 from steinquad.methods.base import Method
 
@@ -47,15 +48,11 @@ class MonteCarlo(Method):
         std, dof = standard_error(data.fx, weights, data.groups)
         w, mean = weights / weights.sum(), weighted_mean(data.fx, weights)
         # The correlations are those of single draws, the variances those of the average.
-        spread = w[:, None] * (data.fx - mean)
-        covariance = spread.T @ spread
-        single = np.sqrt(np.diag(covariance))
-        ratio = np.divide(std, single, out=np.zeros_like(std), where=single > 0)
-        covariance = ratio[:, None] * covariance * ratio
+        covariance = correlated(std**2, w[:, None] * (data.fx - mean))
         return Fit(
             theta0=mean,
             covariance=covariance,
-            model=Constant(mean, np.sqrt(np.diag(covariance))),
+            model=Constant(mean, std),
             dof=dof,
             status=_status(data),
             stats={"effective_sample_size": _effective_size(data, mean, std)},

@@ -88,13 +88,14 @@ class Regression(Method):
         order, size = best.order, len(degrees[best.order])
         rounding = ROUNDING * (1.0 + np.abs(outputs.shift / outputs.scale))
         variance = np.maximum(best.variance, _truncation(candidates, best)) + rounding**2
+        scored = features.needs_score and data.score is not None
         theta0, covariance = outputs.integrals(fit.theta0, correlated(variance, fit.left_out))
         trouble = features.trouble(data, order) or _violation(features, phi, orders, data)
         status = Status("converged", f"{features.name} of order {order}, {size} features")
         return Fit(
             theta0=theta0,
             covariance=covariance,
-            model=LinearModel(features, order, outputs, factored, fit, data.score is not None),
+            model=LinearModel(features, order, outputs, factored, fit, scored),
             dof=best.dof,
             status=Status("suspect", trouble) if trouble else status,
             fitted=outputs.in_units(outputs.values - fit.residuals),
@@ -224,12 +225,12 @@ class LinearModel:
     outputs: Outputs
     factored: Factored
     posterior: LinearPosterior
-    scored: bool  # whether features may need scores
+    scored: bool  # whether the features need scores
 
     @float64
     def __call__(self, points: Points, return_std: bool) -> tuple[Array, Array | None]:
         """Mean (n, k) and, where asked for, the standard deviation of the posterior."""
-        score = points.score if self.scored else points.known_score
+        score = points.score if self.scored else None
         phi = self.features(points.x, score, self.order)
         mean = self.outputs.in_units(self.posterior.theta0 + phi @ self.posterior.weights)
         if not return_std:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from steinquad._types import as_count
-from steinquad.checking.folds import evenly_spaced
+from steinquad.checking.folds import evenly_spaced, others
 from steinquad.checking.held_out import HeldOut
 from steinquad.checking.standard_error import MANY_GROUPS
 from steinquad.dataset import Dataset
@@ -85,11 +85,11 @@ class Subset(Method):
 
         It never starts from an earlier fit, which may have seen the points that are averaged.
         """
-        rows, others = self._split(data)
+        rows, averaged = self._split(data)
         fit = self.method.checked_fit(data.take(rows), measure, context.starting(None))
         if fit.status.code == "not_finite":
-            return fit
-        held_out = HeldOut.of([fit], [others], data)
+            return replace(fit, fitted=None, check=None, correction=None)
+        held_out = HeldOut.of([fit], [averaged], data, measure)
         std, dof = held_out.standard_error
         spread = np.sqrt(held_out.weights)[:, None] * (held_out.values - held_out.mean)
         status = fit.status
@@ -111,7 +111,7 @@ class Subset(Method):
         rows = np.arange(data.n)
         if data.groups is None:
             fitted = evenly_spaced(rows, self.size)
-            return fitted, np.setdiff1d(rows, fitted)
+            return fitted, others(data.n, fitted)
         first = _first_part(data.groups, max(self.size, int(np.ceil(LEAST_PART * data.n))))
         return evenly_spaced(rows[first], self.size), rows[~first]
 

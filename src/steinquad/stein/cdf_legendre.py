@@ -34,6 +34,7 @@ class CdfLegendre(Features):
     distribution: Measure | Factors | None = None
     dim: int = 0
     name: str = "Legendre(cdf)"
+    needs_score: bool = False
 
     def obstacle(self, data: Dataset, measure: Measure | None) -> str | None:
         """Independent coordinates with a known cdf are needed, perhaps after whitening."""

@@ -23,6 +23,7 @@ class Features(ABC):
     """Nested families of mean-zero functions: those of an order begin with those of lower ones."""
 
     name: str = "features"
+    needs_score: bool = True
     highest: int = 60  # order worth trying
 
     def obstacle(self, data: Dataset, measure: Measure | None) -> str | None:

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpyro.distributions as nd
-import scipy.stats
+import scipy  # its `stats` are slow to import, and only when they are first used
 
 from steinquad.errors import InputError
 from steinquad.measures.base import Measure
@@ -186,6 +185,8 @@ def _triangular(table: TomlTable) -> Any:
 
 def _mixture(table: TomlTable) -> Any:
     """Of anything; normals are left to numpyro, which has closed forms for them together."""
+    import numpyro.distributions as nd  # slow to import
+
     what = "a list of tables with a weight and a distribution each"
     parts = table.tables("components", what)
     if len(parts) < 2:

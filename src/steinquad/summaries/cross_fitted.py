@@ -106,7 +106,8 @@ def distributions(
     if modelled and isinstance(method, Choose):
         if estimate is None:
             estimate = mean_of(data, measure=measure, method=method, seed=seed, progress=progress)
-        method = method.winner(estimate.fit)
+        winner = method.winner(estimate.fit)
+        modelled, method = winner is not method, winner
     models = None
     if modelled and measure is not None:
         with few_threads(data.n):
@@ -165,7 +166,7 @@ def _surrogates(
         if fit.model is None or fit.status.code == "constant":
             return None
         fits.append(fit)
-    held = HeldOut.of(fits, split, full).predicted
+    held = HeldOut.of(fits, split, full, measure).predicted
     everywhere = np.stack([fit.predict(fresh)[0] for fit in fits])
     if not (np.isfinite(held).all() and np.isfinite(everywhere).all()):
         return None

@@ -1,0 +1,72 @@
+"""The template that makes an answer of a fit, on methods of a few lines."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpyro.distributions as dist
+import pytest
+
+import steinquad as sq
+from steinquad.fit import Constant
+
+NORMAL = dist.Normal(0, 1)
+QUICK = sq.GaussNewton(max_steps=3)
+
+
+def f(x):
+    return np.exp(0.3 * x[:, 0])
+
+
+@dataclass(frozen=True)
+class Sure(sq.Method):
+    """The average, of whose error it knows nothing."""
+
+    name: str = "Sure"
+
+    def fit(self, data, measure, context):
+        mean = data.fx.mean(axis=0)
+        return sq.Fit(theta0=mean, covariance=np.zeros((1, 1)), model=Constant(mean, mean * 0))
+
+
+def test_a_fit_that_claims_no_error_gets_that_of_its_check():
+    plain = sq.integrate(f, NORMAL, n=200, method=sq.MonteCarlo(), seed=1)
+    alone = sq.integrate(f, NORMAL, n=200, method=Sure(), seed=1)
+    chosen = sq.integrate(f, NORMAL, n=200, method=sq.Choose([Sure()]), seed=1)
+    assert alone.std == 0 and chosen.std == pytest.approx(plain.std, rel=0.1)
+    short = sq.integrate(f, NORMAL, n=50, method=Sure(), rtol=1e-9, max_n=100)
+    assert short.status.code == "max_n" and short.std > 0
+
+
+def test_a_choice_among_choices_is_held_out():
+    inner = sq.Choose([sq.MonteCarlo(), sq.Polynomial()], name="inner")
+    est = sq.integrate(f, NORMAL, n=100, method=sq.Choose([inner]))
+    assert est.check is not None and est.status.code == "converged"
+    method = sq.Choose([inner])
+    rows = np.arange(20)
+    data = sq.Dataset(np.linspace(-1, 1, 60), np.ones(60))
+    constant = method.checked_fit(data, None, sq.Context())
+    again = method.refit_without(rows, data, None, constant, sq.Context())
+    assert again.status.code == "constant"
+
+
+@pytest.mark.parametrize("kind", ["folds", "choose", "subset"])
+def test_held_out_points_know_the_density_of_the_measure(kind):
+    """A multiplier that needs it is asked at points that the network has not seen."""
+    network = sq.BSN(
+        width=2,
+        activation="tanh",
+        folds=1,
+        optimizer=QUICK,
+        multiplier=sq.multipliers.Density(),
+    )
+    method = {"folds": network, "choose": sq.Choose([network]), "subset": sq.Subset(network, 40)}
+    est = sq.integrate(f, NORMAL, n=80, method=method[kind], folds=2 * (kind == "folds"))
+    assert np.isfinite(est.mean) and est.std > 0
+
+
+def test_a_method_with_nothing_but_fit_has_every_other_member():
+    method = Sure()
+    assert not (method.expensive or method.averages or method.holds_out or method.warm_folds)
+    assert method.light is method and method.with_folds(3) is method
+    assert method.obstacle(sq.Dataset([0.0, 1.0], [0.0, 1.0]), None) is None
+    assert isinstance(method.design, sq.designs.IID)
