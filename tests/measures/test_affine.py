@@ -4,9 +4,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers import assert_close
+from helpers import assert_close, x64
 
 from steinquad.measures.affine import Affine
+
+__all__ = ["x64"]  # JAX in float64, as inside the library
 
 KINDS = ["none", "diagonal", "whiten"]
 
