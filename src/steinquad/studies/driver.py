@@ -20,12 +20,12 @@ TICK = 0.2  # s after which a wait looks whether the user wants to stop
 
 @dataclass(frozen=True)
 class Rules:
-    """How points are handed out.
+    """How points are handed out, and when one is given up.
 
     Attributes:
-        batch: points in a call.
-        attempts: at a point, before it counts as failed for good.
-        version: of the integrand.
+        batch: points in a call; a batch of which a point failed is taken apart into single points.
+        attempts: at a point, earlier runs included, before it counts as failed for good.
+        version: of the integrand, stored with every evaluation.
     """
 
     batch: int
