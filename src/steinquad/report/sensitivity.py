@@ -150,6 +150,7 @@ def _indices(g_a: Array, g_b: Array, g_c: Array) -> Array:
         noise = ((b - c) ** 2 - total * (a**2 + b**2)) / (2 * variance)
         total_std = np.std(noise, axis=0) / np.sqrt(len(a))
     indices = np.stack([first, first_std, total, total_std])
+    # Rounding of the mean can leave a constant output with a tiny variance, and any index.
     flat = np.ptp(np.concatenate([g_a, g_b]), axis=0) == 0
     return np.where(flat | ~np.isfinite(indices), np.nan, indices)
 

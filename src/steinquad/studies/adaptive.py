@@ -118,6 +118,8 @@ def chances(hardness: Array) -> tuple[Array, Array]:
     total = hardness.sum(axis=1, keepdims=True)
     shares = np.divide(hardness, total, out=np.full_like(hardness, 1.0 / count), where=total > 0)
     choice = UNIFORM / count + (1.0 - UNIFORM) * shares
+    # Candidate j is second with chance choice_j / (1 - choice_i) if i is first, summed over
+    # i other than j; each candidate is first with chance 1 / count.
     odds = 1.0 / (1.0 - choice)
     return choice, (1.0 + choice * (odds.sum(axis=1, keepdims=True) - odds)) / count
 

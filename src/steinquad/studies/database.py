@@ -103,6 +103,7 @@ class Database:
                     "store, or delete the log."
                 )
             rest.unlink(missing_ok=True)
+        # In the same directory, since a file can be replaced at once only within a file system.
         new = self.path.with_name(self.path.name + ".new")
         new.unlink(missing_ok=True)  # of a process that was killed here
         with _connection(new, "rwc") as writer:

@@ -98,6 +98,8 @@ class _Waiting:
 
     def settle(self, task: Task, outcomes: list[Outcome]) -> list[Evaluation]:
         """What is to be stored of a task; a batch that failed is first taken apart."""
+        # A batch fails as a whole, so the point to blame shows only when each is called alone;
+        # the attempt at the batch counts against none of them.
         if len(task.numbers) > 1 and any(outcome.outputs is None for outcome in outcomes):
             self.again.extend(task.numbers)
             return []

@@ -226,6 +226,7 @@ class Futures:
             done += broken
         elif broken:
             half = len(broken) // 2
+            # At the front: halving goes on until one task is lost alone, before others are tried.
             for part in (broken[half:], broken[:half]):
                 self.suspects.appendleft([task for task, _ in part])
         self.on_trial = self.on_trial and bool(self.sent)

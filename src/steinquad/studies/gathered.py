@@ -119,6 +119,8 @@ def gather(store: Store, settings: Settings, stop: int | None = None) -> Gathere
     """
     n, early, done = 0, [], []
     for row in store.rows(stop):
+        # Rows of the first block are read beyond a gap too: all of them can be compared with the
+        # points of the settings.
         if row.number < BLOCK:
             early.append(row)
         elif row.number != n:

@@ -138,6 +138,7 @@ class Pool:
                 each.kill()
                 limit = f"no answer within {self.call.time_limit:g} s"
                 self._lose(each, "time-out", limit, done)
+            # Its last answer may still be in the queue: only with that read is silence the end.
             elif each.process.poll() is not None and self.messages.empty():
                 self._bury(each, done)
 

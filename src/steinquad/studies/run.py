@@ -108,6 +108,8 @@ class Run:
         report(0, 0)
         points = own.numbered
         if own.points == "adaptive" and n > SCOUTS:
+            # All scouts first: where the others lie depends on their outputs, and must not
+            # depend on which of them happened to be finished.
             evaluate_all(store, points, SCOUTS, self.place, rules, report)
             before, scouts = store.counts(), gather(store, own, SCOUTS)
             points = Chosen(points, store)

@@ -201,6 +201,7 @@ class Store:
                 )
                 self._keep_time(writer)
             if self._clock() - self._synced >= SYNC:
+                # A checkpoint is what syncs the log to the disk; PASSIVE never waits for readers.
                 writer.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
                 self._synced = self._clock()
 
