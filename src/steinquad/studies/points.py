@@ -89,8 +89,8 @@ def default_kind(measure: Measure) -> str:
 def replicate_order(numbers: np.ndarray) -> np.ndarray:
     """The order that puts the points of each replicate together, by number in it.
 
-    Numbers take turns among replicates, so that any beginning has the same share of each; methods
-    that work by replicate need them in one piece.
+    Numbers take turns among replicates, so that any beginning has the same share of each, up to
+    one point; a dataset holds them replicate by replicate.
 
     Args:
         numbers: of Sobol points, with or without gaps.
