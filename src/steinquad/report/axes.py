@@ -17,12 +17,15 @@ DIGITS = 5  # of a tick beyond which a power of ten is taken out
 class Axes:
     """Room for marks between two ranges; what lies outside of it is cut off.
 
+    Marks are added in the order in which they cover each other, and `svg` gives the drawing.
+    Ranges are widened by a twentieth at both ends, so that no mark sits on the frame.
+
     Args:
         x: from and to.
         y: from and to.
         x_label: what is below, and its unit or an empty text.
         y_label: the same at the left.
-        log: whether both axes are logarithmic.
+        log: whether both axes are logarithmic; ranges and points are then above zero.
     """
 
     def __init__(
@@ -40,13 +43,27 @@ class Axes:
         self.marks: list[str] = []
 
     def at(self, x: float, y: float) -> tuple[float, float]:
-        """Where a point lies in the drawing."""
+        """Where a point lies in the drawing, in its own units from the upper left corner.
+
+        Args:
+            x: in units of the data, within the range or not.
+            y: likewise; larger values are higher up.
+
+        Returns:
+            Distances to the right and down.
+        """
         u, v = (_share(value, side, self.log) for value, side in ((x, self.x), (y, self.y)))
         across, down = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
         return LEFT + u * across, TOP + (1 - v) * down
 
     def line(self, x: Sequence[float], y: Sequence[float], kind: str) -> None:
-        """Through points."""
+        """Add straight pieces through points, in their order.
+
+        Args:
+            x: of the points, in units of the data.
+            y: of the points, as many.
+            kind: class in the style sheet, which decides on color and dashes, such as `line-a`.
+        """
         points = " ".join(
             "{:.1f},{:.1f}".format(*self.at(*each)) for each in zip(x, y, strict=True)
         )
@@ -55,7 +72,14 @@ class Axes:
     def band(
         self, x: Sequence[float], low: Sequence[float], high: Sequence[float], kind: str
     ) -> None:
-        """Between two lines."""
+        """Add the area between two lines, for an interval around a curve.
+
+        Args:
+            x: of both lines, rising.
+            low: the lower line at each x.
+            high: the upper line at each x.
+            kind: class in the style sheet, such as `band-a`.
+        """
         around = [*zip(x, low, strict=True), *reversed(list(zip(x, high, strict=True)))]
         points = " ".join("{:.1f},{:.1f}".format(*self.at(*each)) for each in around)
         self.marks.append(f'<polygon class="{kind}" points="{points}"/>')
@@ -63,7 +87,14 @@ class Axes:
     def dots(
         self, x: Sequence[float], y: Sequence[float], kind: str, *, radius: float = 3.0
     ) -> None:
-        """A dot each."""
+        """Add a dot for every point; it has the same size whatever the ranges are.
+
+        Args:
+            x: of the points, in units of the data.
+            y: of the points, as many.
+            kind: class in the style sheet, such as `dot-a`.
+            radius: in units of the drawing, which is 320 wide.
+        """
         for each in zip(x, y, strict=True):
             across, down = self.at(*each)
             self.marks.append(
@@ -71,7 +102,15 @@ class Axes:
             )
 
     def svg(self, description: str) -> str:
-        """The drawing, with a description for those who do not see it."""
+        """The drawing so far with frame, grid, ticks and labels, to be put into a page as it is.
+
+        Args:
+            description: what the figure shows, for those who do not see it; escaped here, as are
+                the labels.
+
+        Returns:
+            An `<svg>` element that needs the style sheet of the report for its colors.
+        """
         across, down = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
         clip = f'<svg x="{LEFT}" y="{TOP}" width="{across}" height="{down}" '
         clip += f'viewBox="{LEFT} {TOP} {across} {down}">'

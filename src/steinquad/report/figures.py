@@ -11,7 +11,17 @@ TWO_SIDED = 1.96
 
 
 def convergence(output: dict[str, Any]) -> str:
-    """The estimate less its last value against runs; the plain average if there is no other."""
+    """The estimate less its last value against runs, with 95 % intervals.
+
+    Differences, because later estimates are too close together to tell apart on the scale of the
+    answer. With one estimate only, the average of the first runs is drawn too.
+
+    Args:
+        output: one of `outputs` in what `collect` gave, all of whose estimates are finite.
+
+    Returns:
+        An `<svg>` element.
+    """
     looks, averages, last = output["convergence"], output["average"], output["mean"]
     n = [look["n"] for look in looks]
     low = [look["interval95"][0] - last for look in looks]
@@ -39,7 +49,16 @@ def convergence(output: dict[str, Any]) -> str:
 
 
 def shrinking(output: dict[str, Any]) -> str | None:
-    """Std against runs, both logarithmic; None where none is positive."""
+    """Std of the estimate, and of the average, against runs; both axes logarithmic.
+
+    A rate of convergence is a slope here: that of independent draws averaged is -1/2.
+
+    Args:
+        output: one of `outputs` in what `collect` gave.
+
+    Returns:
+        An `<svg>` element; None where no std of an estimate is positive.
+    """
     looks = [(look["n"], look["std"]) for look in output["convergence"] if look["std"]]
     averages = [(each["n"], each["std"]) for each in output["average"] if each["std"]]
     if not looks:
@@ -61,7 +80,17 @@ def shrinking(output: dict[str, Any]) -> str | None:
 
 
 def predictions(output: dict[str, Any]) -> str:
-    """Simulated against predicted values, with the line on which both agree."""
+    """Simulated against predicted values, with the line on which both agree.
+
+    Both axes have one range, so that the line is the diagonal and a model that misses shows at
+    once.
+
+    Args:
+        output: one of `outputs` in what `collect` gave, with at least one pair in `predicted`.
+
+    Returns:
+        An `<svg>` element.
+    """
     points = output["predicted"]["points"]
     predicted, simulated = zip(*points, strict=True)
     reach = (min(simulated), max(simulated))
@@ -76,7 +105,17 @@ def predictions(output: dict[str, Any]) -> str:
 def main_effect(
     output: dict[str, Any], effect: dict[str, Any], unit: str, reach: tuple[float, float]
 ) -> str:
-    """The mean of an output given one input, with a band for the error of its draws."""
+    """The mean of an output given one input, with a 95 % band for the error of its draws.
+
+    Args:
+        output: one of `outputs` in what `collect` gave.
+        effect: one of its `effects`, of a single input and with a curve.
+        unit: of the input, or empty.
+        reach: lowest and highest mean, the same for all inputs so that their effects compare.
+
+    Returns:
+        An `<svg>` element.
+    """
     curve, (name,) = effect["curve"], effect["inputs"]
     x = curve["x"]
     axes = Axes((x[0], x[-1]), reach, (name, unit), ("mean", output["unit"]))

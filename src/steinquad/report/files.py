@@ -73,6 +73,7 @@ def check_targets(paths: Sequence[Path], store: Path) -> None:
 
 def _replace(path: Path, text: str) -> None:
     """Write the whole file, or leave what was there."""
+    # Beside the target, so that the replacement is one step within a file system.
     partial = path.with_name(path.name + ".part")
     try:
         partial.write_text(text, encoding="utf-8")

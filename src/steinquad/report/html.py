@@ -13,7 +13,15 @@ __all__ = ["to_html"]
 
 
 def to_html(title: str, blocks: Iterable[Block]) -> str:
-    """The whole file; a browser has to obey its own style sheet and load nothing."""
+    """A page as one HTML file, with its style sheet inside and nothing else to load.
+
+    Its policy lets a browser apply this style sheet only and run no scripts, so that texts of a
+    simulator can do no harm in it.
+
+    Args:
+        title: of the window.
+        blocks: what `outline` gave; neighboring answers, and figures, stand side by side.
+    """
     style = (files("steinquad.report") / "style.css").read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     body = "\n".join(_grouped(blocks))

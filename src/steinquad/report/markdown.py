@@ -12,7 +12,13 @@ SPECIAL = re.compile(r"([\\`*_{}\[\]|~$@]|:(?=//))")  # nothing of the user's be
 
 
 def to_markdown(blocks: Iterable[Block]) -> str:
-    """The whole file."""
+    """A page as Markdown, to be put into a repository or a notebook.
+
+    Drawings are left out: their captions stay, and their numbers as tables where they have some.
+
+    Args:
+        blocks: what `outline` gave; all texts are escaped here.
+    """
     return "\n\n".join(map(_block, blocks)) + "\n"
 
 

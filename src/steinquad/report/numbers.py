@@ -45,7 +45,16 @@ def rounded(value: float, mean: float, std: float, unit: str = "") -> str:
 
 
 def interval(low: float, high: float, mean: float, std: float, unit: str = "") -> str:
-    """Two sides, with the digits that `with_std(mean, std)` has.
+    """Two sides of an interval, with the digits that `with_std(mean, std)` has.
+
+    So that the interval and the answer beside it can be compared digit by digit.
+
+    Args:
+        low: the lower side.
+        high: the upper side; where either is not finite both are written by themselves.
+        mean: the number that they stand beside.
+        std: the uncertainty that decides on the digits.
+        unit: behind the numbers, if there is one.
 
     >>> interval(12.28, 12.41, 12.3456, 0.0321, "m")
     '12.280 to 12.410 m'
@@ -58,7 +67,14 @@ def interval(low: float, high: float, mean: float, std: float, unit: str = "") -
 
 
 def short(value: float, digits: int = 3, unit: str = "") -> str:
-    """A number by itself, with so many significant digits.
+    """A number by itself, with so many significant digits; decimals end with no zeros.
+
+    For numbers without an uncertainty. Below 0.001 and from a million on it has a power of ten.
+
+    Args:
+        value: any number, also one that is not finite.
+        digits: significant ones.
+        unit: behind the number, if there is one.
 
     >>> short(0.000012345), short(1234.5), short(0.5)
     ('1.23 × 10⁻⁵', '1230', '0.5')
@@ -91,7 +107,12 @@ def percent(share: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A time in the unit that fits it.
+    """A time in the unit that fits it: ms, s, min, h or d, with three digits.
+
+    A larger unit is taken from two of it on: 75 s says more than 1.25 min.
+
+    Args:
+        seconds: not negative.
 
     >>> duration(0.00012), duration(75.0), duration(7500.0)
     ('0.12 ms', '75 s', '2.08 h')

@@ -36,8 +36,11 @@ MEANING = {
 def outline(content: dict[str, Any]) -> Iterator[Block]:
     """All blocks of the page in their order, for `to_html` and `to_markdown` to render.
 
+    The answer and its status come first, what it rests on after that. Without an answer the page
+    says why, and has only those sections that need none.
+
     Args:
-        content: what `collect` gave.
+        content: what `collect` gave; numbers are rounded here and nowhere before.
     """
     study, answer = content["study"], content["answer"]
     yield Heading(1, study["name"])

@@ -32,7 +32,13 @@ INNER = (0.01, 0.99)  # quantiles between which main effects are shown
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """The main effect of one input on every output: x (t,), mean and std (t, k)."""
+    """The main effect of one input on every output: E[g | x_j = t] at t values.
+
+    Attributes:
+        x: values of the input, (t,), evenly between its 1 % and 99 % quantiles.
+        mean: of the model given that value, (t, k).
+        std: standard error of these means by the draws of the other inputs, (t, k).
+    """
 
     x: Array
     mean: Array
@@ -60,8 +66,14 @@ class Sensitivity:
 def independent_columns(measure: Measure) -> list[list[int]]:
     """Columns in groups that are independent of each other, as far as the measure tells.
 
+    First-order indices are sure to add up to at most 1 only for independent inputs, so those that
+    may depend on each other are treated as one.
+
     Args:
         measure: of the inputs; one that tells nothing is one group.
+
+    Returns:
+        Every column in one of the groups, in ascending order.
     """
     if "cdf" in measure.provides or measure.dim == 1:  # one a coordinate: independent ones
         return [[i] for i in range(measure.dim)]
@@ -138,6 +150,7 @@ def _indices(g_a: Array, g_b: Array, g_c: Array) -> Array:
         noise = ((b - c) ** 2 - total * (a**2 + b**2)) / (2 * variance)
         total_std = np.std(noise, axis=0) / np.sqrt(len(a))
     indices = np.stack([first, first_std, total, total_std])
+    # Rounding of the mean can leave a constant output with a tiny variance, and any index.
     flat = np.ptp(np.concatenate([g_a, g_b]), axis=0) == 0
     return np.where(flat | ~np.isfinite(indices), np.nan, indices)
 

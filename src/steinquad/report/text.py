@@ -6,7 +6,13 @@ __all__ = ["markup", "visible"]
 
 
 def visible(text: str, *, lines: bool = False) -> str:
-    r"""With a mark for every character that is not printable; line breaks are spaces, or kept.
+    r"""A text with a mark for every character that is not printable, and plain white space.
+
+    Error texts of simulators may hold escape sequences, which a terminal would obey.
+
+    Args:
+        text: of the user or of a program.
+        lines: whether line breaks are kept; else they are spaces, as all white space is.
 
     >>> visible("one\ttwo\x1b[31m")
     'one two�[31m'
@@ -19,7 +25,11 @@ def visible(text: str, *, lines: bool = False) -> str:
 
 
 def markup(text: str, *, lines: bool = False) -> str:
-    """The same as a part of a page.
+    """What `visible` gives, escaped for HTML, in an element or in an attribute with quotes.
+
+    Args:
+        text: of the user or of a program.
+        lines: whether line breaks are kept, for text in `<pre>`.
 
     >>> markup("<b>")
     '&lt;b&gt;'

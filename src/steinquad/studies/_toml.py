@@ -17,7 +17,11 @@ KEY = re.compile(r"""\s*(?:"((?:[^"\\]|\\.)*)"|'([^']*)'|([A-Za-z0-9_-]+))\s*(\.
 
 
 class PlacedError(InputError):
-    """A complaint about a file, whose message begins with the file and the line."""
+    """A complaint about a study file, whose message begins with the file and the line.
+
+    It is an `InputError`, so that callers need not tell the two apart; `distributions.measure_of`
+    does, in order not to give a place to a complaint that has one.
+    """
 
 
 class TomlTable:
@@ -41,11 +45,20 @@ class TomlTable:
 
     @property
     def source_path(self) -> Path:
-        """The file that this is of."""
+        """The path of the file that this table was read from, as it was given to `read`.
+
+        Paths inside a study file are relative to its directory, which is the parent of this path.
+        """
         return self._source.path
 
     def has(self, key: str) -> bool:
-        """Whether the key is there and was not taken yet."""
+        """Whether the key is in the file and was not taken out of this table yet.
+
+        For keys of which one excludes another; a key that merely has a default is taken with it.
+
+        Args:
+            key: of this table.
+        """
         return key in self.values
 
     def take(
@@ -94,7 +107,15 @@ class TomlTable:
         return float(value)
 
     def count(self, key: str, least: int, default: Any = REQUIRED) -> Any:
-        """An integer of at least `least`."""
+        """Take an integer out of the table that is at least `least`, and below 2^62.
+
+        The upper limit keeps it within what SQLite and NumPy store as an integer.
+
+        Args:
+            key: of this table.
+            least: the smallest value that is accepted.
+            default: in place of a key that is not there; given back as it is.
+        """
         what = f"an integer of at least {least}"
         given = key in self.values
         value = self.take(key, int, what, default)
@@ -103,7 +124,13 @@ class TomlTable:
         return value
 
     def choice(self, key: str, known: Iterable[str], default: Any = REQUIRED) -> str:
-        """One of some words."""
+        """Take one of some words out of the table; any other is a complaint that lists them all.
+
+        Args:
+            key: of this table.
+            known: the words, in the order in which a complaint lists them.
+            default: in place of a key that is not there; it has to be one of the words.
+        """
         words = tuple(known)
         value = self.take(key, str, f"one of {', '.join(words)}", default)
         if value not in words:
@@ -111,7 +138,13 @@ class TomlTable:
         return value
 
     def text(self, key: str, what: str, default: Any = REQUIRED) -> Any:
-        """Some text that is not empty."""
+        """Take a text out of the table that is not blank and has no null character.
+
+        Args:
+            key: of this table.
+            what: what is expected, in words for the complaint.
+            default: in place of a key that is not there; given back as it is.
+        """
         given = key in self.values
         value = self.take(key, str, what, default)
         if given and (not value.strip() or "\x00" in value):
@@ -119,7 +152,13 @@ class TomlTable:
         return value
 
     def texts(self, key: str, what: str, default: Any = REQUIRED) -> Any:
-        """A list of texts, at least one."""
+        """Take a list of texts out of the table, at least one and none of them empty.
+
+        Args:
+            key: of this table.
+            what: what is expected, in words for the complaint.
+            default: in place of a key that is not there; given back as it is.
+        """
         value = self.take(key, list, what, default)
         whole = value is default or (value and all(isinstance(v, str) and v for v in value))
         if not whole:
@@ -127,11 +166,24 @@ class TomlTable:
         return value
 
     def table(self, key: str, what: str, default: Any = REQUIRED) -> "TomlTable":
-        """A table inside this one."""
+        """Take a table inside this one out of it, whose complaints have the full name of a key.
+
+        The caller has to `finish` it too, or keys that nobody knows pass unnoticed.
+
+        Args:
+            key: of this table.
+            what: what is expected, in words for the complaint.
+            default: values in place of a table that is not there, such as `{}`.
+        """
         return TomlTable(self.take(key, dict, what, default), (*self.path, key), self._source)
 
     def tables(self, key: str, what: str) -> "list[TomlTable]":
-        """An array of tables, possibly empty."""
+        """Take an array of tables out of this one; an empty list where the key is not there.
+
+        Args:
+            key: of this table, as in `[[key]]` or a list of inline tables.
+            what: what is expected, in words for the complaint.
+        """
         listed = self.take(key, list, what, [])
         if not all(isinstance(each, dict) for each in listed):
             raise self.error(key, f"is {_show(listed)}; give {what}")
@@ -148,10 +200,13 @@ class TomlTable:
 
 
 def read(path: Path) -> TomlTable:
-    """The top table of a file; what is no TOML, or no text, is refused with its line.
+    """The top table of a TOML file; what is no TOML, or no text, is refused with its line.
 
     Args:
-        path: of the file.
+        path: of the file, which has to be UTF-8.
+
+    Raises:
+        PlacedError: the file cannot be read or parsed; the message is one sentence.
     """
     try:
         text = path.read_bytes().decode()

@@ -45,8 +45,14 @@ Hardness = Callable[[Array], Array]  # (n, d) -> (n,), at least 0
 def is_choice(number: np.ndarray) -> np.ndarray:
     """Which points of an adaptive study were chosen; all others are independent draws.
 
+    Chosen points lie where f is hard to predict, so they may enter an average by their weights
+    only.
+
     Args:
-        number: of the points.
+        number: of the points, an array of any shape.
+
+    Returns:
+        Booleans of that shape: the second point of every pair, so none among the scouts.
     """
     return (number >= SCOUTS) & ((number - SCOUTS) % 2 == 1)
 
@@ -112,6 +118,8 @@ def chances(hardness: Array) -> tuple[Array, Array]:
     total = hardness.sum(axis=1, keepdims=True)
     shares = np.divide(hardness, total, out=np.full_like(hardness, 1.0 / count), where=total > 0)
     choice = UNIFORM / count + (1.0 - UNIFORM) * shares
+    # Candidate j is second with chance choice_j / (1 - choice_i) if i is first, summed over
+    # i other than j; each candidate is first with chance 1 / count.
     odds = 1.0 / (1.0 - choice)
     return choice, (1.0 + choice * (odds.sum(axis=1, keepdims=True) - odds)) / count
 
@@ -147,18 +155,29 @@ def choose(points: NumberedPoints, block: int, hardness: Hardness | None) -> lis
 
 
 class Chosen:
-    """The points of an adaptive study by number, as far as they are chosen."""
+    """The points of an adaptive study by number, as far as they are chosen.
+
+    Independent draws are computed from the seed, chosen points are read from the store: they
+    depend on outputs, and have to stay where they were evaluated.
+
+    Args:
+        points: independent draws by number, of the kind `adaptive`.
+        store: with the choices so far; `choose_until` needs it open for writing.
+    """
 
     def __init__(self, points: NumberedPoints, store: Store) -> None:
         self.points, self.store = points, store
         self._block = lru_cache(maxsize=8)(self._read)
 
     def choose_until(self, stop: int, scouts: tuple[Array, Array]) -> None:
-        """Choose and store what is not yet, up to the number `stop`.
+        """Choose and store the points that are not chosen yet, up to the number `stop`.
+
+        Whole blocks of pairs are chosen, so that some beyond `stop` may be stored already. Where
+        nothing is missing no model is fitted.
 
         Args:
             stop: numbers below this are needed.
-            scouts: points and values of those scouts that are done.
+            scouts: points (n, d) and values (n, k) of those scouts that are done.
         """
         needed = -(-(stop - SCOUTS) // (2 * PAIRS))
         known = self.store.count_choices() // (2 * PAIRS)
@@ -179,6 +198,10 @@ class Chosen:
 
         Args:
             number: of the point.
+
+        Returns:
+            The inverse of the chance with which the point was taken, scaled so that weights are 1
+            in expectation and at most 2.
         """
         known = self._block(number // BLOCK)
         return known[number].weight if number in known else 1.0

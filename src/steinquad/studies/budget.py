@@ -59,19 +59,35 @@ class Budget:
             yield n
 
     def goes_on(self, n: int) -> bool:
-        """Whether there is another look, so that no estimate from n points is no end."""
+        """Whether there is another look after n points, so that no estimate yet is no error.
+
+        Early looks may have too few points, or too many failures. Without `runs`, which would be
+        an end by itself, this is tolerated up to 1000 points.
+
+        Args:
+            n: points so far.
+        """
         return n < (PATIENCE if self.runs is None else self.runs)
 
     def ends(self, n: int, record: Mapping[str, Any]) -> bool:
-        """Whether to stop at an estimate from n points.
+        """Whether to stop at an estimate from n points, before `runs` are used up.
 
         Outputs that are the same at all points so far have an std of zero, which proves little:
         they end a study no sooner than no estimate would.
+
+        Args:
+            n: points that the estimate is from.
+            record: the estimate as `Estimate.to_dict` gives it.
         """
         return self.reached(record) and not (record["status"] == "constant" and self.goes_on(n))
 
     def reached(self, record: Mapping[str, Any]) -> bool:
-        """Whether an estimate, as `Estimate.to_dict` gives it, is good enough to stop."""
+        """Whether an estimate has the std that was asked for; always false without a target.
+
+        Args:
+            record: the estimate as `Estimate.to_dict` gives it. Every output has to be within
+                every target; a relative one is a share of the absolute value of the mean.
+        """
         if self.until is None:
             return False
         mean, std = np.atleast_1d(record["mean"]), np.atleast_1d(record["std"])

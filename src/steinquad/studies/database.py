@@ -44,14 +44,29 @@ CREATE TABLE estimate (n INTEGER, settings TEXT, record TEXT NOT NULL, PRIMARY K
 
 
 class Database:
-    """A file with these tables, which holds what `about` says or is refused."""
+    """A file with the tables of a study, which holds what `about` says or is refused.
+
+    It knows how the file is made, opened and checked; what the rows mean is known to `Store`.
+
+    Args:
+        path: of the file, which need not be there before the first `writing`.
+        about: what identifies the study, names to texts; written when the file is made, and
+            compared whenever it is opened.
+    """
 
     def __init__(self, path: Path, about: Mapping[str, str]) -> None:
         self.path, self.about = path, dict(about)
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """A connection that cannot write."""
+        """A connection that cannot write, closed at the end of the `with` block.
+
+        Safe while another process writes. The file is checked for its size and its study first,
+        but not read as a whole, which would take long for a large one.
+
+        Raises:
+            InputError: there is no file, or it is cut off, or of another study or format.
+        """
         if not self.path.exists():
             raise InputError(f"store {self.path} does not exist; run the study first.")
         self._check_size()
@@ -61,7 +76,14 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """A connection that can; the file is made if it is not there, else checked first."""
+        """A connection that can write; the file is made if it is not there, else checked first.
+
+        The caller has to hold the lock of the store. The check reads the whole file once, since
+        rows that are added to a damaged file may be lost with it.
+
+        Raises:
+            InputError: the file is damaged, or of another study or format.
+        """
         if self.path.exists() and self.path.stat().st_size:
             self._check_whole()
         else:
@@ -81,6 +103,7 @@ class Database:
                     "store, or delete the log."
                 )
             rest.unlink(missing_ok=True)
+        # In the same directory, since a file can be replaced at once only within a file system.
         new = self.path.with_name(self.path.name + ".new")
         new.unlink(missing_ok=True)  # of a process that was killed here
         with _connection(new, "rwc") as writer:
@@ -137,7 +160,13 @@ class Database:
 
 @contextmanager
 def transaction(writer: sqlite3.Connection) -> Iterator[None]:
-    """All of what follows, or nothing."""
+    """All statements of the `with` block take effect together, or none of them.
+
+    Whatever is raised inside, an interrupt too, rolls back and goes on its way.
+
+    Args:
+        writer: a connection in autocommit mode, as `Database.writing` gives it.
+    """
     writer.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -149,7 +178,14 @@ def transaction(writer: sqlite3.Connection) -> Iterator[None]:
 
 @contextmanager
 def plainly(path: Path) -> Iterator[None]:
-    """What SQLite has to complain of, or texts that make no sense, in one sentence."""
+    """Turn what SQLite complains of, or texts that make no sense, into one sentence.
+
+    A `ValueError`, `TypeError` or `KeyError` in the `with` block counts as damage, since only
+    stored texts are parsed there; nothing else should happen in it.
+
+    Args:
+        path: of the store, to be named in the `InputError`.
+    """
     try:
         yield
     except InputError:

@@ -50,7 +50,14 @@ def measure_of(table: TomlTable, also: str = "unit") -> Measure:
 
 
 def is_plain_normal(table: TomlTable) -> bool:
-    """Whether an input, or a component of a mixture, is a normal that is not cut."""
+    """Whether an input, or a component of a mixture, is a normal that is not cut.
+
+    Only such inputs can be correlated, and only mixtures of them have closed forms. Asked before
+    `measure_of`, which takes the keys out of the table.
+
+    Args:
+        table: with a key `distribution`, `normal` where it is left out, and its parameters.
+    """
     kind = table.values.get("distribution", "normal")
     return kind == "normal" and not set(CUTS) & set(table.values)
 

@@ -20,12 +20,12 @@ TICK = 0.2  # s after which a wait looks whether the user wants to stop
 
 @dataclass(frozen=True)
 class Rules:
-    """How points are handed out.
+    """How points are handed out, and when one is given up.
 
     Attributes:
-        batch: points in a call.
-        attempts: at a point, before it counts as failed for good.
-        version: of the integrand.
+        batch: points in a call; a batch of which a point failed is taken apart into single points.
+        attempts: at a point, earlier runs included, before it counts as failed for good.
+        version: of the integrand, stored with every evaluation.
     """
 
     batch: int
@@ -98,6 +98,8 @@ class _Waiting:
 
     def settle(self, task: Task, outcomes: list[Outcome]) -> list[Evaluation]:
         """What is to be stored of a task; a batch that failed is first taken apart."""
+        # A batch fails as a whole, so the point to blame shows only when each is called alone;
+        # the attempt at the batch counts against none of them.
         if len(task.numbers) > 1 and any(outcome.outputs is None for outcome in outcomes):
             self.again.extend(task.numbers)
             return []

@@ -88,16 +88,28 @@ class Call:
 
     @property
     def limits(self) -> str:
-        """What to add to the news of an end that the limit of memory may be the reason of."""
+        """What to add to the news of an end that the limit of memory may be the reason of.
+
+        A process that hits the limit may end by an exception, an exit code or a signal, so that
+        nobody can say for sure; empty where there is no limit.
+        """
         return "" if self.memory is None else f"; its memory is limited to {_size(self.memory)}"
 
     def to_json(self) -> str:
-        """One line."""
+        """One line of JSON with all fields, by which a worker process learns how to call.
+
+        It holds no code: a function that is only an object, without a name, does not travel this
+        way.
+        """
         return json.dumps(asdict(self))
 
     @classmethod
     def from_json(cls, text: str) -> "Call":
-        """The inverse of `to_json`."""
+        """The inverse of `to_json`, for the worker; sequences come back as lists.
+
+        Args:
+            text: one line, as `to_json` gave it.
+        """
         return cls(**json.loads(text))
 
 
@@ -107,6 +119,12 @@ class Outcome:
 
     The kinds are `exception`, `memory`, `answer` (of a wrong shape or type, or not finite),
     `time-out` and `killed`.
+
+    Attributes:
+        outputs: one finite number each, in the order of `Call.outputs`; None for a failure.
+        seconds: that the call took, of a batch the share of one point.
+        failure: its kind, or empty.
+        error: what is known of it, at most 2000 characters, or empty.
     """
 
     outputs: tuple[float, ...] | None
@@ -121,7 +139,11 @@ class Outcome:
 
     @classmethod
     def from_fields(cls, fields: dict[str, Any]) -> "Outcome":
-        """From `asdict` after a passage through JSON, which has no tuples."""
+        """An outcome from its fields after a passage through JSON, which has no tuples.
+
+        Args:
+            fields: what `dataclasses.asdict` gave in the worker; `outputs` may be a list.
+        """
         made = cls(**fields)
         return made if made.outputs is None else replace(made, outputs=tuple(made.outputs))
 
@@ -177,7 +199,15 @@ def evaluate_each(
 
 
 def load(call: Call) -> Callable[..., Any]:
-    """The function that `call.function` names; raises whatever loading it raises."""
+    """The integrand that `call.function` names, imported or taken from an earlier import.
+
+    Args:
+        call: with a function by name, and the directory to look for it in.
+
+    Raises:
+        TypeError: the name stands for something that cannot be called.
+        Exception: whatever the import raises, `SystemExit` too.
+    """
     function = find(call.function, call.directory)
     if not callable(function):
         raise TypeError(f"{call.function} is {type(function).__name__}, not a function")
@@ -185,7 +215,15 @@ def load(call: Call) -> Callable[..., Any]:
 
 
 def find(reference: str, directory: str = ".") -> Any:
-    """What `module:name` or `file.py:name` names; raises whatever loading it raises."""
+    """The object that `module:name` or `file.py:name` names; raises whatever loading it raises.
+
+    Its directory is put in front of the import path, so that a file may import its neighbors. A
+    file is loaded again if it was edited since, a module is not.
+
+    Args:
+        reference: the name may have dots, such as `Class.method`.
+        directory: where the module or file is looked for.
+    """
     where, _, name = reference.rpartition(":")
     directory = str(Path(directory).resolve())
     file = Path(directory, where) if where.endswith(".py") else None
@@ -224,7 +262,11 @@ def limit_memory(limit: int) -> None:
 
 
 def kill_commands() -> None:
-    """End every command that is running, with all that it started."""
+    """End every command that this process is running, with all that it started.
+
+    Commands run in process groups of their own, which do not end with their parent: a worker calls
+    this before it ends in the middle of a call.
+    """
     for group in tuple(_commands):
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(group, signal.SIGKILL)
@@ -344,7 +386,14 @@ def _run(
 
 
 def placeholders(arguments: Sequence[str]) -> set[str]:
-    """What is to be filled in in a command; `{{` is a brace."""
+    """Names in braces that are to be filled in in a command; `{{` and `}}` are plain braces.
+
+    Args:
+        arguments: of the command, as the user wrote them.
+
+    Returns:
+        Every name once, known or not: it is for the caller to refuse those that mean nothing.
+    """
     names = (match[1] for argument in arguments for match in PLACEHOLDER.finditer(argument))
     return {name for name in names if name is not None}
 

@@ -19,7 +19,12 @@ SETTLE = 5.0  # s for an executor that broke to say so of everything that it hel
 
 
 class Task(NamedTuple):
-    """Points to evaluate together, with their numbers in the study."""
+    """Points to evaluate in one call, with their numbers in the study.
+
+    Attributes:
+        numbers: of the points, by which outcomes are stored; more than one for a batch only.
+        points: their coordinates, in the same order.
+    """
 
     numbers: tuple[int, ...]
     points: tuple[tuple[float, ...], ...]
@@ -29,27 +34,51 @@ Finished = list[tuple[Task, list[Outcome]]]
 
 
 class Executor(Protocol):
-    """What the driver needs of a place to run."""
+    """What the driver needs of a place to run: room for tasks, and their outcomes.
+
+    The driver submits while there is room, waits for what has finished, and closes at the end. A
+    failure of the integrand is an outcome, never an exception; what is raised here ends the run.
+    """
 
     def room(self) -> int:
-        """How many more tasks it takes now."""
+        """How many more tasks it takes now, zero or more.
+
+        Enough to keep every worker busy and few enough that points need not all wait in memory.
+        """
         ...
 
     def submit(self, task: Task) -> None:
-        """Take one more task."""
+        """Take one more task without waiting for its end; only while `room` is above zero.
+
+        Args:
+            task: to be given back with its outcomes by `finished`, exactly once.
+        """
         ...
 
     def finished(self, timeout: float) -> Finished:
-        """Wait up to so many seconds for outcomes, and hand them over."""
+        """Wait up to so many seconds for outcomes, and hand them over.
+
+        Args:
+            timeout: seconds after which the driver looks at other things, such as Ctrl-C.
+
+        Returns:
+            Tasks that have finished, in any order, with an outcome for each point; possibly none.
+        """
         ...
 
     def close(self) -> None:
-        """Drop what is unfinished and end everything that was started."""
+        """Drop what is unfinished and end everything that was started.
+
+        Dropped tasks leave no trace in the store, so that the next run does them as if never
+        begun.
+        """
         ...
 
 
 def unloadable(call: Call, reason: str) -> InputError:
-    """The complaint that an integrand cannot be imported, with the reason.
+    """The complaint that an integrand cannot be imported, to be raised by the caller.
+
+    One text for all executors, wherever the import was tried: here or in a worker.
 
     Args:
         call: that names the integrand.
@@ -77,7 +106,15 @@ def check_loadable(call: Call, function: Callable[..., Any] | None) -> None:
 
 
 class Here:
-    """One task at a time, in this process; a time limit holds for commands only."""
+    """One task at a time, in this process: for debugging, and for functions without a name.
+
+    Nothing protects this process from the integrand, so a time limit holds for commands only, and
+    a crash is one of the study.
+
+    Args:
+        call: how to call the integrand.
+        function: the integrand itself where it was given as an object.
+    """
 
     def __init__(self, call: Call, function: Callable[..., Any] | None = None) -> None:
         check_loadable(call, function)
@@ -85,15 +122,19 @@ class Here:
         self.tasks: list[Task] = []
 
     def room(self) -> int:
-        """See `Executor`."""
+        """One, or zero while a task waits for `finished`."""
         return 1 - len(self.tasks)
 
     def submit(self, task: Task) -> None:
-        """See `Executor`."""
+        """Keep the task; `finished` evaluates it, where Ctrl-C may interrupt the call."""
         self.tasks.append(task)
 
     def finished(self, timeout: float) -> Finished:
-        """See `Executor`; takes as long as the task does."""
+        """Evaluate the task that waits, however long that takes: the timeout means nothing here.
+
+        Args:
+            timeout: not used, since a call in this process cannot be left and come back to.
+        """
         del timeout
         done: Finished = []
         for task in self.tasks:
@@ -103,7 +144,7 @@ class Here:
         return done
 
     def close(self) -> None:
-        """See `Executor`."""
+        """Nothing was started, so there is nothing to end; see `Executor`."""
 
 
 class Futures:
@@ -140,18 +181,31 @@ class Futures:
         self.on_trial = False  # whether such a group, and nothing else, is in flight
 
     def room(self) -> int:
-        """See `Executor`; none until what was lost is settled."""
+        """See `Executor`; zero until what was lost with a worker is settled.
+
+        New points in flight would be lost with the next break too, and hide whose fault it is.
+        """
         if self.alone or self.suspects or self.on_trial:
             return 0
         free = self.in_flight - len(self.sent)
         return max(0, free * self.together - len(self.waiting))
 
     def submit(self, task: Task) -> None:
-        """See `Executor`; it is sent when `finished` is called."""
+        """See `Executor`; the task waits until `finished` sends it, quick ones together."""
         self.waiting.append(task)
 
     def finished(self, timeout: float) -> Finished:
-        """See `Executor`."""
+        """See `Executor`; sends what waits first, and learns from the times how many go together.
+
+        Tasks of a future that was lost are sent again by themselves. If the executor itself broke,
+        all that it held is split in halves that are tried one after the other.
+
+        Args:
+            timeout: seconds to wait for the first future that is done.
+
+        Raises:
+            InputError: the executor broke and there is no function that makes another.
+        """
         self._send()
         ready, _ = futures.wait(self.sent, timeout, return_when=futures.FIRST_COMPLETED)
         if any(isinstance(_failure(future), futures.BrokenExecutor) for future in ready):
@@ -172,6 +226,7 @@ class Futures:
             done += broken
         elif broken:
             half = len(broken) // 2
+            # At the front: halving goes on until one task is lost alone, before others are tried.
             for part in (broken[half:], broken[:half]):
                 self.suspects.appendleft([task for task, _ in part])
         self.on_trial = self.on_trial and bool(self.sent)
@@ -182,7 +237,10 @@ class Futures:
         return done
 
     def close(self) -> None:
-        """See `Executor`."""
+        """See `Executor`; shuts down an executor that was made here, not one of the user.
+
+        Calls that are running cannot be ended from here: their results are dropped.
+        """
         for future in self.sent:
             future.cancel()
         for unfinished in (self.sent, self.waiting, self.alone, self.suspects):

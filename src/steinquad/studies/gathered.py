@@ -44,21 +44,36 @@ class Gathered:
 
     @property
     def failed(self) -> int:
-        """How many of the first `n` failed."""
+        """How many of the first `n` points failed and are left out of the sample.
+
+        By number of points; an answer is refused by `share_failed`, in which weights count.
+        """
         return self.n - len(self.numbers)
 
     @property
     def share_failed(self) -> float:
-        """Of the probability, that of the points that failed; by weights, not by numbers."""
+        """Of the probability, that of the points that failed; by weights, not by numbers.
+
+        Adaptive points crowd where f is hard to predict: counted by number, failures there would
+        seem to take more of the distribution than they do.
+        """
         return self.lost / max(self.lost + float(self.weights.sum()), 1.0)
 
     @property
     def replicates(self) -> np.ndarray | None:
-        """The scrambling that each point belongs to, None where points are no Sobol points."""
+        """The scrambling that each point belongs to, (done,); None for other than Sobol points.
+
+        Points of one scrambling depend on each other, so only the averages of whole replicates
+        give a standard error.
+        """
         return self.numbers % REPLICATES if self.kind == "sobol" else None
 
     def independent(self) -> "Gathered":
-        """Without adaptive points that were chosen: what is left is a sample without weights."""
+        """Without adaptive points that were chosen: what is left is a sample without weights.
+
+        For quantiles and chances, for the spread of an output, and for a mean while there are too
+        few pairs to correct it. Other kinds of points come back as they are.
+        """
         if self.kind != "adaptive":
             return self
         rows = np.flatnonzero(~is_choice(self.numbers))
@@ -73,6 +88,9 @@ class Gathered:
 
     def dataset(self, names: tuple[str, ...]) -> Dataset:
         """What a method sees: the points in their order, or replicate by replicate.
+
+        One output is a vector of values, several are a matrix; weights are given only where they
+        differ, and groups only for Sobol points.
 
         Args:
             names: of the inputs, in the order of the columns.
@@ -92,6 +110,8 @@ class Gathered:
 def gather(store: Store, settings: Settings, stop: int | None = None) -> Gathered:
     """Read the longest beginning without a gap, in one pass over the stored rows.
 
+    Points that failed are no gap, but are left out of `x` and `fx` and add to `lost`.
+
     Args:
         store: of the study; refused if its points are not those of the settings.
         settings: of the study.
@@ -99,6 +119,8 @@ def gather(store: Store, settings: Settings, stop: int | None = None) -> Gathere
     """
     n, early, done = 0, [], []
     for row in store.rows(stop):
+        # Rows of the first block are read beyond a gap too: all of them can be compared with the
+        # points of the settings.
         if row.number < BLOCK:
             early.append(row)
         elif row.number != n:

@@ -83,6 +83,13 @@ def version_of(call: Call) -> str:
     """A word that changes with the file that the integrand is in, empty where there is none.
 
     Of a command with the files among its arguments, such as a script, else with its program.
+    What these files import is not looked at: set `version` of the study where that changes.
+
+    Args:
+        call: with its integrand, as `complete` gives it.
+
+    Returns:
+        Twelve hexadecimal digits of a SHA-256 of the contents, or an empty text.
     """
     if call.command:
         named = [os.path.join(call.directory, argument) for argument in call.command]

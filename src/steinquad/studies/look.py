@@ -40,7 +40,11 @@ class Look:
 
     @property
     def key(self) -> str:
-        """What an answer depends on besides the points: it is kept under this text."""
+        """What an answer depends on besides the points: it is kept under this text.
+
+        Method, seed, failures, and what is done about them. Failed points that were repaired later
+        thus have another key, and the answer without them is not taken for the present one.
+        """
         own = self.settings
         return json.dumps([own.method_text, int(own.seed), self.data.failed, own.on_failure])
 
@@ -116,11 +120,11 @@ class Look:
 
 
 def look(store: Store, settings: Settings, n: int | None = None) -> Look:
-    """Read a store once.
+    """Read a store once, so that all answers are about one state of it while others write.
 
     Args:
-        store: of the study.
+        store: of the study; it has to exist.
         settings: of the study, which the store must agree with.
-        n: use the first so many points only.
+        n: use the first so many points only; by default all up to the first gap.
     """
     return Look(settings, gather(store, settings, n), tuple(store.versions()))

@@ -30,13 +30,20 @@ REPLICATES = 16  # independent scramblings; point i belongs to number i % REPLIC
 
 
 class Numbered(Protocol):
-    """Whatever has the coordinates of a point by its number."""
+    """Whatever has the coordinates of a point by its number, from 0 on.
+
+    `NumberedPoints` computes them from a seed; `adaptive.Chosen` reads some from the store. The
+    driver needs no more than this of either.
+    """
 
     def __getitem__(self, number: int) -> tuple[float, ...]: ...
 
 
 class NumberedPoints:
-    """Numbered points of a measure.
+    """Numbered points of a measure, drawn in blocks when they are asked for.
+
+    How many there will be need not be known before. Points in ascending order are cheap; going
+    back in a Sobol sequence starts it from its beginning.
 
     Args:
         measure: what they are drawn from.
@@ -82,8 +89,14 @@ def default_kind(measure: Measure) -> str:
 def replicate_order(numbers: np.ndarray) -> np.ndarray:
     """The order that puts the points of each replicate together, by number in it.
 
+    Numbers take turns among replicates, so that any beginning has the same share of each, up to
+    one point; a dataset holds them replicate by replicate.
+
     Args:
         numbers: of Sobol points, with or without gaps.
+
+    Returns:
+        Positions in `numbers`, as `np.argsort` gives them.
     """
     return np.lexsort((numbers, numbers % REPLICATES))
 

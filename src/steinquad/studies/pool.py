@@ -36,6 +36,13 @@ class Pool:
     A call that takes longer than its limit is ended with its worker, and a worker that ends costs
     its task; another takes its place. So does one that ran out of memory: who knows what it still
     holds.
+
+    Args:
+        call: how to call the integrand, which needs a name that workers can import it by.
+        workers: most processes at a time; each is started when it is first needed.
+
+    Raises:
+        InputError: this process is itself a worker, whose file starts a study on import.
     """
 
     def __init__(self, call: Call, workers: int) -> None:
@@ -51,18 +58,29 @@ class Pool:
         self.messages: queue.SimpleQueue[tuple[_Worker, str]] = queue.SimpleQueue()
 
     def room(self) -> int:
-        """See `Executor`."""
+        """See `Executor`: workers that have no task, those not started yet included."""
         return self.workers - len(self.busy)
 
     def submit(self, task: Task) -> None:
-        """See `Executor`; starts a worker if none is idle."""
+        """See `Executor`; an idle worker takes the task, or one is started if none is left.
+
+        Idle workers that have died meanwhile are dropped first, so that they cost no task.
+        """
         self.idle = [each for each in self.idle if each.process.poll() is None]
         chosen = self.idle.pop() if self.idle else _Worker(self.call, self.messages)
         chosen.begin(task)
         self.busy.add(chosen)
 
     def finished(self, timeout: float) -> Finished:
-        """See `Executor`."""
+        """See `Executor`; also ends calls over their time limit, and notices dead workers.
+
+        Args:
+            timeout: seconds; it waits less where a deadline comes before.
+
+        Raises:
+            InputError: workers cannot load the integrand; those that a signal ended were tried
+                again.
+        """
         now = time.monotonic()
         waits = [each.deadline - now for each in self.busy if each.deadline is not None]
         done: Finished = []
@@ -77,7 +95,10 @@ class Pool:
         return done
 
     def close(self) -> None:
-        """See `Executor`."""
+        """See `Executor`: workers get two seconds to end by themselves, then they are killed.
+
+        What the integrand has started goes with them, since each worker is a process group.
+        """
         everyone = [*self.idle, *self.busy]
         for each in everyone:
             each.hang_up()
@@ -117,6 +138,7 @@ class Pool:
                 each.kill()
                 limit = f"no answer within {self.call.time_limit:g} s"
                 self._lose(each, "time-out", limit, done)
+            # Its last answer may still be in the queue: only with that read is silence the end.
             elif each.process.poll() is not None and self.messages.empty():
                 self._bury(each, done)
 

@@ -63,7 +63,17 @@ class Run:
     progress: Progress | None = None
 
     def finish(self) -> Estimate:
-        """Evaluate and look, again and again, until the budget ends; the last answer."""
+        """Evaluate and look at the estimate, by turns, until the budget ends.
+
+        A look that an earlier run has kept is not computed again, except the last, of which the
+        whole estimate is needed.
+
+        Returns:
+            The last answer; its status is `max_n` where a target was set and not reached.
+
+        Raises:
+            InputError: no estimate is possible at the end, e.g. because too many points failed.
+        """
         budget = self.settings.budget
         record: Mapping[str, Any] | None = None
         estimate: Estimate | None = None
@@ -98,6 +108,8 @@ class Run:
         report(0, 0)
         points = own.numbered
         if own.points == "adaptive" and n > SCOUTS:
+            # All scouts first: where the others lie depends on their outputs, and must not
+            # depend on which of them happened to be finished.
             evaluate_all(store, points, SCOUTS, self.place, rules, report)
             before, scouts = store.counts(), gather(store, own, SCOUTS)
             points = Chosen(points, store)

@@ -95,7 +95,11 @@ class Settings:
 
     @property
     def about(self) -> dict[str, str]:
-        """What a store has to agree with, or it belongs to another study: names to texts."""
+        """What a store has to agree with, or it belongs to another study: names to texts.
+
+        Whatever decides where points lie, and what columns mean. The budget, the method and the
+        way of running are not among it, so that a study can go on with others.
+        """
         return {
             "inputs": json.dumps(self.measure.names),
             "outputs": json.dumps(list(self.outputs)),
@@ -106,12 +110,20 @@ class Settings:
 
     @property
     def method_text(self) -> str:
-        """The method as it is kept with an estimate, so that those by another are not mixed up."""
+        """The method as it is kept with an estimate, so that those by another are not mixed up.
+
+        Its `repr` with all options, or `default` where none was given: not the same as the repr of
+        `Choose()`, though that is what is used.
+        """
         return "default" if self.method is None else repr(self.method)
 
     @property
     def integrand_version(self) -> str:
-        """The version that is stored with every evaluation: the given one, or a hash of files."""
+        """The version that is stored with every evaluation: the given one, or a hash of files.
+
+        Read from the files each time it is asked for, so that an edit between two runs shows;
+        results of different versions make an estimate suspect.
+        """
         return version_of(self.call) if self.version is None else self.version
 
     def refuse_limits(self, place: str, instead: str) -> None:

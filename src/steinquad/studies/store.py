@@ -25,7 +25,19 @@ SYNC = 5.0  # s of finished evaluations that a power cut may cost; a killed proc
 
 
 class Evaluation(NamedTuple):
-    """A row: a point that was evaluated, as far as it went."""
+    """A row of the store: a point that was evaluated, and what came of its last attempt.
+
+    Attributes:
+        number: of the point in the study.
+        status: `done`, or `failed` with or without attempts left.
+        input: coordinates of the point.
+        outputs: in the order of the study's outputs; None if it failed.
+        seconds: that the last attempt took.
+        attempt: how many were made, from 1; 0 after `Store.forget_attempts`.
+        failure: its kind, see `Outcome`; None if it is done.
+        error: what is known of the failure; None if it is done.
+        version: of the integrand.
+    """
 
     number: int
     status: Literal["done", "failed"]
@@ -39,7 +51,17 @@ class Evaluation(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """A row: where an adaptive point lies, and the chance with which it came to lie there."""
+    """A row: where an adaptive point lies, and the chance with which it came to lie there.
+
+    Kept because it cannot be computed again without the outputs of the scouts, and because an
+    average over chosen points is unbiased only with the chances by which they were taken.
+
+    Attributes:
+        number: of the point in the study.
+        input: its coordinates.
+        candidates: how many independent draws there were, of which two were taken.
+        chance: to be one of these two.
+    """
 
     number: int
     input: Sequence[float]
@@ -48,13 +70,23 @@ class Choice(NamedTuple):
 
     @property
     def weight(self) -> float:
-        """By which it counts in an average."""
+        """By which the point counts in an average: 2 / (candidates × chance).
+
+        This is the inverse of the chance, scaled to 1 where all candidates have the same; so an
+        average over pairs has the expectation of one over their pools.
+        """
         return 2.0 / (self.candidates * self.chance)
 
 
 @dataclass(frozen=True)
 class Counts:
-    """How far a study is: how many evaluations are stored, and how long they took."""
+    """How far a study is: how many evaluations are stored, and how long they took.
+
+    Attributes:
+        done: points with outputs.
+        failed: points whose last attempt failed, with or without attempts left.
+        seconds: sum over both, of the last attempt each: simulator time, not that of the clock.
+    """
 
     done: int
     failed: int
@@ -63,7 +95,13 @@ class Counts:
 
 @dataclass(frozen=True)
 class Sessions:
-    """The times that a study was run: how many, when first (UTC), how long in all by the clock."""
+    """The times that a study was run, as far as anything was evaluated.
+
+    Attributes:
+        count: how many there were.
+        began: when the first of them did, as ISO text in UTC; None if there was none.
+        seconds: that they lasted in all by the clock, each up to its last evaluation.
+    """
 
     count: int
     began: str | None
@@ -103,12 +141,22 @@ class Store:
 
     @property
     def exists(self) -> bool:
-        """Whether anything was stored yet."""
+        """Whether there is a file; without, everything that reads is refused.
+
+        A study that was never run has none, and may ask this first to answer with zeros.
+        """
         return self.path.exists()
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """While this lasts, `record` and `keep_estimate` work here and in no other process."""
+        """Hold the store for writing while a `with` block lasts, here and in no other process.
+
+        Needed by `record`, `forget_attempts`, `keep_choices` and `keep_estimate`. Makes the file
+        if it is not there, and checks it as a whole if it is. Reading needs none of this.
+
+        Raises:
+            InputError: another process is writing, or the file cannot be used.
+        """
         with locked(self.path), ExitStack() as stack:
             with plainly(self.path):
                 self._writer = stack.enter_context(self._database.writing())
@@ -121,9 +169,12 @@ class Store:
     def record(self, rows: Iterable[Evaluation]) -> None:
         """Write finished evaluations in one transaction, all or none.
 
+        A process that is killed after this loses nothing of it; a power cut may cost the last
+        seconds.
+
         Args:
-            rows: a point that failed before is replaced by a later attempt; one that is done
-                never is.
+            rows: a point that failed before is replaced by a later attempt; one that is done never
+                is.
         """
         writer = self._require_writer()
         packed = [
@@ -150,13 +201,15 @@ class Store:
                 )
                 self._keep_time(writer)
             if self._clock() - self._synced >= SYNC:
+                # A checkpoint is what syncs the log to the disk; PASSIVE never waits for readers.
                 writer.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
                 self._synced = self._clock()
 
     def counts(self) -> Counts:
         """How many are done and failed, and the seconds they took, from an index alone.
 
-        Quick for a million rows, and safe while another process writes.
+        Quick for a million rows, and safe while another process writes: for a display of progress
+        that asks again and again.
         """
         totals = dict.fromkeys(("done", "failed"), (0, 0.0))
         with self._reading() as reader:
@@ -169,14 +222,19 @@ class Store:
     def sessions(self) -> Sessions:
         """When something was evaluated, for the time by the clock in a report.
 
-        A session lasts from its start to its last evaluation; one without any leaves no trace.
+        A session lasts from its start to its last evaluation; one without any leaves no trace. The
+        time that `counts` gives is another: many processes make more than a second in one.
         """
         with self._reading() as reader:
             query = "SELECT COUNT(*), MIN(began), TOTAL(seconds) FROM session"
             return Sessions(*reader.execute(query).fetchone())
 
     def failures(self) -> dict[str, int]:
-        """How many evaluations failed in which way: the kind, such as `time-out`, to a number."""
+        """How many evaluations failed in which way: the kind, such as `time-out`, to a number.
+
+        Kinds are those of `Outcome`; one that did not happen is not there. `first_failures` has an
+        example of each.
+        """
         with self._reading() as reader:
             query = (
                 "SELECT failure, COUNT(*) FROM evaluation WHERE status = 'failed' GROUP BY failure"
@@ -184,7 +242,12 @@ class Store:
             return dict(reader.execute(query).fetchall())
 
     def first_failures(self) -> list[tuple[str, int, int, str]]:
-        """For each way of failing: how many, and the first of them by number with its error."""
+        """For each way of failing, how often it happened and the first example of it.
+
+        Returns:
+            Rows of kind, count, the lowest number of a point that failed so, and its error text;
+            the most frequent kind first.
+        """
         query = (  # SQLite takes `error` from the row that has the minimum
             "SELECT failure, COUNT(*), MIN(number), error FROM evaluation "
             "WHERE status = 'failed' GROUP BY failure ORDER BY COUNT(*) DESC"
@@ -193,7 +256,11 @@ class Store:
             return reader.execute(query).fetchall()
 
     def median_and_longest(self) -> tuple[float, float] | None:
-        """Seconds of the evaluations that are done, None if there is none."""
+        """Seconds of the evaluations that are done, None if there is none.
+
+        Read from the index by status and seconds, so that no list of all times is sorted here. Of
+        an even number the median is the upper of the two in the middle.
+        """
         each = "SELECT seconds FROM evaluation WHERE status = 'done' ORDER BY seconds"
         with self._reading() as reader:
             query = "SELECT COUNT(*), MAX(seconds) FROM evaluation WHERE status = 'done'"
@@ -206,7 +273,8 @@ class Store:
     def versions(self) -> list[str]:
         """Versions of the integrand among the evaluations that are done, in order of the alphabet.
 
-        More than one makes an estimate suspect.
+        More than one makes an estimate suspect: the outputs may be those of different functions.
+        They have a table of their own, so that no row of the evaluations is read.
         """
         with self._reading() as reader:
             return [name for (name,) in reader.execute("SELECT name FROM version ORDER BY name")]
@@ -229,7 +297,10 @@ class Store:
             return {number: None if s == "done" else attempt for number, s, attempt in rows}
 
     def rows(self, stop: int | None = None) -> Iterator[Evaluation]:
-        """Evaluations in the order of their numbers, read a few at a time.
+        """Evaluations in the order of their numbers, done and failed, read a few at a time.
+
+        Rows that are no numbers, or not as many as there are inputs and outputs, mean a damaged
+        file and are refused.
 
         Args:
             stop: only numbers below this; all by default.
@@ -246,13 +317,22 @@ class Store:
                 yield each._replace(input=point, outputs=outputs)
 
     def forget_attempts(self) -> int:
-        """Give every failed point all its attempts back; how many there are."""
+        """Give every failed point all its attempts back, after the integrand was repaired.
+
+        They stay failed in the store until one of the new attempts succeeds.
+
+        Returns:
+            How many points this concerns.
+        """
         with plainly(self.path):
             query = "UPDATE evaluation SET attempt = 0 WHERE status = 'failed'"
             return self._require_writer().execute(query).rowcount
 
     def keep_choices(self, rows: Iterable[Choice]) -> None:
         """Write down adaptive points before they are evaluated, in one transaction.
+
+        Before, because a run that is killed has to go on with the same points, also if a scout
+        that had failed was repaired meanwhile.
 
         Args:
             rows: of numbers that have none yet; where a point lies is never changed.
@@ -263,12 +343,18 @@ class Store:
             writer.executemany("INSERT INTO choice VALUES (?, ?, ?, ?)", packed)
 
     def count_choices(self) -> int:
-        """How many adaptive points there are."""
+        """How many adaptive points have been chosen, evaluated or not.
+
+        They are chosen in whole blocks from the first on, so this number says which block is next.
+        """
         with self._reading() as reader:
             return reader.execute("SELECT COUNT(*) FROM choice").fetchone()[0]
 
     def choices(self, start: int, stop: int) -> list[Choice]:
         """Adaptive points with their chances, in the order of their numbers.
+
+        Both points of a pair are among them, the independent draw too, since its weight depends on
+        the pool that it was in.
 
         Args:
             start: the first number.
@@ -294,7 +380,12 @@ class Store:
             self._require_writer().execute(query, (n, settings, json.dumps(record)))
 
     def estimates(self) -> list[tuple[int, str, dict[str, Any]]]:
-        """Every answer that was kept: points, settings, record; in the order of points."""
+        """Every answer that was kept on the way, by any method and settings.
+
+        Returns:
+            Number of points, text of the settings as in `Look.key`, and the record as
+            `Estimate.to_dict` gave it; in the order of the number of points.
+        """
         with self._reading() as reader:
             rows = reader.execute("SELECT n, settings, record FROM estimate ORDER BY n")
             return [(n, settings, json.loads(record)) for n, settings, record in rows]

@@ -84,7 +84,11 @@ class Study(Settings):
 
     @cached_property
     def evaluations(self) -> Store:
-        """The store with every evaluation so far, and the answers that were kept on the way."""
+        """The store with every evaluation so far, and the answers that were kept on the way.
+
+        For questions that the study itself does not answer, such as how calls failed. No file is
+        made or opened before something is read or run.
+        """
         return Store(Path(self.store), self.about)
 
     def run(
@@ -114,17 +118,26 @@ class Study(Settings):
     def look(self, n: int | None = None) -> Look:
         """What is stored now, read once, for several questions to one state of the store.
 
+        While another process runs the study, two calls of `estimate` may see different points; a
+        `Look` gives mean and distribution from the same ones.
+
         Args:
-            n: use the first so many points only.
+            n: use the first so many points only; by default all up to the first that is missing.
         """
         return look(self.evaluations, self, n)
 
     def estimate(self, *, n: int | None = None, progress: Progress | None = None) -> Estimate:
         """The answer from what is stored: the longest beginning in which nothing is missing.
 
+        Nothing is evaluated or written, so this also works while another process runs the study.
+
         Args:
             n: use the first so many points only.
             progress: called with (step, total, loss) while a method is trained.
+
+        Raises:
+            InputError: more than 1 % failed and that is not to be ignored, or fewer than two
+                points are done.
         """
         return self.look(n).estimate(progress)
 
@@ -150,7 +163,8 @@ class Study(Settings):
     def kept_estimates(self) -> list[tuple[int, Mapping[str, Any]]]:
         """Answers on the way by this method: points and `Estimate.to_dict`, by number of points.
 
-        Of those from the same points the one with the fewest failures: it came last.
+        For a plot of convergence without fitting again. Of those from the same points it is the
+        one with the fewest failures: it came last.
         """
         latest: dict[int, tuple[int, Mapping[str, Any]]] = {}
         for n, key, record in self.evaluations.estimates() if self.evaluations.exists else ():
@@ -161,11 +175,21 @@ class Study(Settings):
         return [(n, record) for n, (_, record) in sorted(latest.items())]
 
     def status(self) -> Counts:
-        """How many evaluations are done and failed, and how long they took; also while it runs."""
+        """How many evaluations are done and failed, and how long they took; also while it runs.
+
+        Quick, since no evaluation is read one by one; all zeros for a study that was never run.
+        """
         return self.evaluations.counts() if self.evaluations.exists else Counts(0, 0, 0.0)
 
     def to_dataframe(self) -> Any:
-        """A pandas data frame of all evaluations, those that failed too, a row each."""
+        """A pandas data frame of all evaluations, those that failed too, a row each.
+
+        Its columns are those of `columns`; outputs of failed points are missing values. All rows
+        are in memory at once: for a very large store, iterate over `records`.
+
+        Raises:
+            InputError: pandas is not installed, or nothing is stored yet.
+        """
         try:
             import pandas as pd
         except ImportError:
@@ -177,7 +201,11 @@ class Study(Settings):
 
     @property
     def columns(self) -> list[str]:
-        """Names of what `records` gives; a name that comes twice has a suffix."""
+        """Names of what `records` gives, in order: number, status, inputs, outputs, and the rest.
+
+        A name that comes twice, say of an input and an output, has a suffix from the second time
+        on. Adaptive studies have a last column `weight`, which any average has to use.
+        """
         fixed = ["number", "status", "seconds", "attempt", "failure", "error", "version"]
         columns: list[str] = []
         if self.points == "adaptive":
@@ -190,7 +218,11 @@ class Study(Settings):
         return columns
 
     def records(self) -> Iterator[list[Any]]:
-        """Every stored evaluation as a list in the order of `columns`, one at a time."""
+        """Every stored evaluation as a list in the order of `columns`, one at a time.
+
+        Done and failed ones by number, gaps left out; outputs of those that failed are None. Read
+        as they are asked for, so that an export of any size needs little memory.
+        """
         blank = [None] * len(self.outputs)
         points = Chosen(self.numbered, self.evaluations)
         for row in self.evaluations.rows():

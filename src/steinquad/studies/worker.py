@@ -22,7 +22,14 @@ MARK = "STEINQUAD_WORKER"  # the variable in a worker's environment by which it 
 
 
 def serve(evaluation: Any) -> None:
-    """Answer until the input ends; `evaluation` is the module of that name."""
+    """Answer requests of the driver, a line of JSON each, until the input ends; then exit.
+
+    The first line is a `Call`; the reply says whether the integrand could be loaded. Every further
+    line has points and numbers, and is answered with their outcomes.
+
+    Args:
+        evaluation: the module of that name, loaded from its file so that JAX is not imported.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the driver stops its workers
     requests, answers = os.fdopen(os.dup(0), "r"), os.fdopen(os.dup(1), "w")
     nothing = os.open(os.devnull, os.O_RDWR)
