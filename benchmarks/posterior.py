@@ -2,7 +2,7 @@
 
 `taskset -c 0 python benchmarks/posterior.py [--seeds 3]`
 
-Four chains with autocorrelation 0.5 from three laws: logarithms of gamma variables of shape 2
+Four chains with autocorrelation 0.5 from three distributions: logarithms of gamma variables of shape 2
 (skewed) or 20 (nearly normal), mixed by a rotation with scales from 0.3 to 3; and the logarithm of
 a scale, N(0, 0.3^2), with d - 1 normal effects of that scale (hierarchical). All of mean, variance
 and three quantiles are asked of every parameter. The first row includes what is compiled or
@@ -48,7 +48,7 @@ def hierarchical(d: int, n: int, seed: int, spread: float = 0.3) -> Known:
     return draws, np.concatenate([slope, -effects / np.exp(t)], axis=-1), np.zeros(d)
 
 
-LAWS = {
+DISTRIBUTIONS = {
     "skewed": partial(rotated, shape=2.0),
     "nearly normal": partial(rotated, shape=20.0),
     "hierarchical": hierarchical,
@@ -60,9 +60,9 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=1, help="repetitions of every case")
     options = parser.parse_args()
     head = "error plain   better  |error|/std  method of most means"
-    print(f"   d      n  law            CPU s  {head}")
+    print(f"   d      n  distribution   CPU s  {head}")
     for d, n in CASES:
-        for law, chains in LAWS.items():
+        for distribution, chains in DISTRIBUTIONS.items():
             for seed in range(options.seeds):
                 draws, score, truth = chains(d, n, seed)
                 start = time.process_time()
@@ -75,7 +75,7 @@ def main() -> None:
                 before, after = (np.sqrt(np.mean(each**2)) for each in (plain, error))
                 methods = [row.method for row in rows]
                 print(
-                    f"{d:4d} {n:6d} {law:13} {seconds:6.1f} {before:12.1e} {after:8.1e} "
+                    f"{d:4d} {n:6d} {distribution:13} {seconds:6.1f} {before:12.1e} {after:8.1e} "
                     f"{ratio:12.2f}  {max(set(methods), key=methods.count)}"
                 )
 

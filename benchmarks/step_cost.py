@@ -19,7 +19,7 @@ results of others so that none can be left out, with NumPy's BLAS and with XLA; 
 
 **Gauss-Newton step**: J^T J of an n x p float64 matrix by BLAS and one Cholesky factor of p x p
 against the step that needs them, the same network, n = 10^4 points, d = 20. One training goes on
-from turn to turn, two steps in each, for only every second one finds the precisions anew. A step
+from turn to turn, two steps in each, for only every second one finds the precisions again. A step
 may try several dampings, with a factor and two solutions for each, and may form J^T J in single
 precision where the damping hides it; both are counted.
 

@@ -46,7 +46,7 @@ Layers = list[tuple[Tensor, Tensor]]  # weight and bias
 def keep_heap() -> None:
     """Let freed memory stay with the process.
 
-    By default glibc maps large arrays anew each time; clearing their pages is a tenth of a step.
+    By default glibc maps large arrays again each time; clearing their pages is a tenth of a step.
     """
     if sys.platform == "linux":
         trim_threshold, top_pad, mmap_max = -1, -2, -4  # names in malloc.h

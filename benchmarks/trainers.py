@@ -12,7 +12,7 @@ results/trainers.jsonl.
 
 Two activation layers, at d = 10 and 20 along the coordinates to begin with; coordinates and values
 standardized, a flat prior on theta0. Mean squares are in standard units: on the points that
-trained, and on 20,000 others. CPU time counts compiling, for every training anew. Means over the
+trained, and on 20,000 others. CPU time counts compiling, for every training again. Means over the
 seeds are geometric. Seeds from 100 up: used for tuning.
 """
 
@@ -58,7 +58,7 @@ class Case(NamedTuple):
         return f"{self.family}, d = {self.d}, n = {self.n}, {self.activation} {self.width}"
 
 
-CASES = (  # from cheap to dear
+CASES = (  # from cheap to expensive
     Case("gaussian", 2, 200, "tanh", 16),
     Case("discontinuous", 2, 5120, "celu", 16),
     Case("continuous", 2, 5120, "celu", 16),
@@ -70,7 +70,7 @@ CASES = (  # from cheap to dear
     Case("continuous", 20, 10240, "celu", 32),
 )
 FIRST_SEED = 100
-FOLDS = 4  # one of which is held out where a trainer wants to be judged
+FOLDS = 4  # one of which is held out where a trainer is validated
 FRESH = 20_000
 FRESH_SEED = 1_000_000  # away from the seeds of the points to train on
 EVIDENCE_STEPS = 400

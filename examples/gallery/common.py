@@ -52,7 +52,7 @@ class Posterior:
 
     def sampler(self) -> Callable[[int], dict[str, np.ndarray]]:
         """Draws by seed, (chain, draw, *shape); compiled once."""
-        # Without arguments to `run`: NumPyro compiles anew for arrays that it is given.
+        # Without arguments to `run`: NumPyro compiles again for arrays that it is given.
         kernel = NUTS(partial(self.model, *self.args), target_accept_prob=0.9)
         mcmc = MCMC(
             kernel,
