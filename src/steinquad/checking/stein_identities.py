@@ -20,6 +20,9 @@ def flux_violation(
 ) -> str | None:
     """A sentence naming the worst violated identity and its likely causes, or None.
 
+    Both kinds of identity hold for any sound pair of draws and scores whatever f is, so a
+    violation says that the input is wrong, not the fit.
+
     Args:
         x: points, (n, d).
         drift: `m score + slope`, the Stein image of the constant fields, (n, d).
@@ -45,6 +48,10 @@ def mean_zero_violation(images: Array, weights: Array) -> tuple[int | None, floa
     """Which column of functions with mean zero, (n, m), has an average that is not, if any.
 
     Sound data fail with a chance of `FALSE_ALARM` over all columns together.
+
+    Args:
+        images: functions with mean zero at the points, (n, m), in the order of the draws.
+        weights: of the points, (n,).
 
     Returns:
         The worst column, or None if chance explains it, and its average in standard errors.

@@ -101,7 +101,18 @@ def distributions(
     estimate: Estimate | None,
     progress: Progress,
 ) -> tuple[tuple[Statistic, ...], ...]:
-    """The same with wishes for each output; one model serves them all."""
+    """The same with requests for each output; one model serves them all.
+
+    Args:
+        data: as for `distribution`, checked.
+        requested: for each output, in the order of the outputs.
+        measure: what the points were drawn from; None for statistics of the values alone.
+        method: that fits the model; of `Choose` the winner is taken.
+        draws: fresh draws by which the distribution of the model is known.
+        seed: of folds, fits and fresh draws.
+        estimate: the answer for the mean, if there is one, which saves choosing again.
+        progress: called with (step, total, loss) while a method is trained.
+    """
     modelled = measure is not None and not data.constant.all()
     if modelled and isinstance(method, Choose):
         if estimate is None:
