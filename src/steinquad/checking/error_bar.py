@@ -89,5 +89,6 @@ def widened(fit: Fit, check: Check, own_share: float = OWN_SHARE) -> Fit:
     std = np.maximum(np.maximum(check.std, own), np.abs(fit.mean - check.mean))
     stretch = np.divide(std, fit.std, out=np.ones_like(std), where=fit.std > 0)
     covariance = fit.covariance * np.outer(stretch, stretch)
+    # A std of zero cannot be stretched, so variances are set and not only scaled.
     np.fill_diagonal(covariance, std**2)
     return replace(fit, covariance=covariance, dof=min(fit.dof, check.dof))

@@ -99,7 +99,7 @@ class HeldOut:
 
     @cached_property
     def mean(self) -> Array:
-        """The cross-fitted answer, (k,): weighted average of `theta0 + f - g` over the held-out points.
+        """The cross-fitted answer, (k,): weighted average of `theta0 + f - g` over these points.
 
         Unbiased for independent draws, however good or bad the models are.
         """

@@ -41,9 +41,9 @@ def standard_error(
             with its weight, contributes to the mean.
 
     Returns:
-        The standard errors, and degrees of freedom for Student's t, at least 1: no more than the
-        effective number of draws less one, and for independent draws and chains no more than the
-        tails of the values leave.
+        The standard errors, and degrees of freedom for Student's t, the least over columns: of
+        many groups their number less one, else that of the effective draws, or what
+        `tail_freedom` leaves where that is less; at least 1.
     """
     most = float(np.min(tail_freedom(values, weights)))
     if groups is None:
@@ -198,6 +198,7 @@ def tail_freedom(values: Array, weights: Array) -> Array:
     total = squares.sum(axis=0)
     freedom = np.full(len(total), np.inf)
     varying = total > 0
+    # The share is kappa / n, so that the next line is 2 n / (kappa - 1).
     share = np.sum(squares[:, varying] ** 2, axis=0) / total[varying] ** 2
     freedom[varying] = 2.0 / np.maximum(share - 1.0 / len(values), 1e-12)
     return freedom

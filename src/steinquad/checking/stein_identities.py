@@ -59,6 +59,7 @@ def mean_zero_violation(images: Array, weights: Array) -> tuple[int | None, floa
     error, dof = robust_standard_error(images, weights)
     mean = weights @ images / weights.sum()
     ratio = np.divide(np.abs(mean), error, out=np.zeros_like(mean), where=error > 0)
+    # Two-sided, and shared among the columns (Bonferroni).
     limit = stdtrit(dof, 1 - FALSE_ALARM / (2 * len(mean)))
     worst = int(np.argmax(ratio))
     return (worst if ratio[worst] > limit else None), float(ratio[worst])

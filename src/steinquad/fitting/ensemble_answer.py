@@ -98,12 +98,14 @@ def combine(
     correction = held.mean - average
     error, freedom = held.standard_error
     square, noise = correction**2, error**2
+    # A correction without noise is certain, and made wholly unless it is zero.
     clear = np.divide(square, noise, out=np.where(square > 0, SIGNAL, 0.0), where=noise > 0)
     shares = np.clip((clear - NOISE) / (SIGNAL - NOISE), 1.0 if biased else 0.0, 1.0)
     spread = np.zeros_like(plain) if between is None else BETWEEN * between**2
     variance = noise + spread
     dof = freedom
     if between is not None:
+        # Welch and Satterthwaite; the output with the fewest degrees of freedom speaks for all.
         parts = noise**2 / freedom + spread**2 / (len(members) - 1)
         unlimited = np.full_like(parts, np.inf)
         dof = float(np.divide(variance**2, parts, out=unlimited, where=parts > 0).min())

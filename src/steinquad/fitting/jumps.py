@@ -192,6 +192,7 @@ class _Sums:
 
     @classmethod
     def of(cls, t: Array, y: Array) -> "_Sums":
+        # Differences of running sums cancel less for coordinates around zero.
         centered = t - t.mean()
 
         def running(a: Array) -> Array:
@@ -244,6 +245,7 @@ class _Sums:
         spread = np.where(still, np.inf, spread)  # equal points have no slope
         slope = (ty - center[:, None] * y) / spread[:, None]
         along = np.where(still, 0.0, spread)
+        # What a line leaves is a difference of large sums and may be negative by rounding.
         left = np.maximum(yy - y**2 / m - slope**2 * along[:, None], 0.0)
         away = at - center
         error = left / (m - 2) * (1.0 / m + away**2 / spread)[:, None]

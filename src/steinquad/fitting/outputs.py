@@ -109,6 +109,7 @@ class Outputs:
         """
         if self.noise is None:
             return np.ones(len(self.values))
+        # The floor of a hundredth keeps nearly exact values from taking all of the weight.
         precision = 1.0 / (self.noise + max(misfit, 1e-2 * float(self.noise.mean()), 1e-300))
         return precision / precision.mean()
 

@@ -127,7 +127,7 @@ class Limits:
         return 8 if crowded and n > wide.weights(dim, 1) else 4
 
     def raced(self) -> list[Shape]:
-        """What a race is run between, in few dimensions: tanh, which is analytic, and CELU, which is not.
+        """What a race is run between, in few dimensions: tanh, which is analytic, and CELU.
 
         Both are narrow and have two layers, so that a few Gauss-Newton steps are enough to rank
         them.

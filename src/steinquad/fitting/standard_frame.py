@@ -220,5 +220,6 @@ def _variance(member: Member, points: TrainingSet) -> Array:
             "does not form; use fewer."
         )
     rows = model(network, points).jacobian(vector)
+    # With L the factor of the precision, diag(J (L L^T)^-1 J^T) without an inverse.
     half = scipy.linalg.solve_triangular(posterior.factor, rows.T, lower=True)
     return np.sum(half**2, axis=0).reshape(-1, network.theta0.size)[: points.n]

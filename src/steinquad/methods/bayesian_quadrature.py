@@ -294,6 +294,7 @@ def _moments(marginal: Marginal, center: float, unit: float, degree: int) -> Arr
     """`E[((z - center) / unit)^k]` for k up to `degree`."""
     powers = np.arange(degree + 1)
     if marginal.kind == "normal" and not marginal.truncated:
+        # Gauss rules of m nodes are exact up to degree 2 m - 1, here at least `degree`.
         nodes, weights = np.polynomial.hermite_e.hermegauss(degree // 2 + 1)
         t = (marginal.loc + marginal.scale * nodes - center) / unit
         return weights @ t[:, None] ** powers / weights.sum()

@@ -273,6 +273,7 @@ def _trial(method: Method, data: Dataset, measure: Measure | None, context: Cont
     varying = spread > 0
     if not np.isfinite(rms).all():
         return _Trial(method, note="no finite held-out error")
+    # The floor keeps the logarithm finite for a model that is exact on the held-out points.
     error = float(np.exp(np.mean(np.log(np.maximum(rms[varying] / spread[varying], 1e-300)))))
     return _Trial(method, fit, error, whole=len(train) <= MOST_RANKED)
 

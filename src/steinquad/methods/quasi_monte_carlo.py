@@ -79,6 +79,7 @@ class QuasiMonteCarlo(Method):
         sums = group_sums(data.fx, weights, data.groups)
         count = len(sums)
         mean = weighted_mean(data.fx, weights)
+        # The sums add up to zero, which costs one of their degrees of freedom.
         covariance = sums.T @ sums * count / (count - 1)
         return Fit(
             theta0=mean,

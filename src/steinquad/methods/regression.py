@@ -104,6 +104,7 @@ class Regression(Method):
         best = min(candidates, key=lambda each: each.spread)
         fit = best.fit
         order, size = best.order, len(degrees[best.order])
+        # A mean that is large beside the spread costs digits when it is subtracted.
         rounding = ROUNDING * (1.0 + np.abs(outputs.shift / outputs.scale))
         variance = np.maximum(best.variance, _truncation(candidates, best)) + rounding**2
         scored = features.needs_score and data.score is not None
@@ -212,6 +213,7 @@ def _variance(fit: LinearPosterior, factored: Factored, data: Dataset) -> tuple[
 
     The first presumes independent noise, the second does not.
     """
+    # Above zero, because the geometric mean of the spreads takes logarithms.
     variance = np.maximum(fit.variance, np.finfo(float).tiny)
     if not data.sampled:
         return variance, max(factored.total - 1.0, 1.0)

@@ -95,6 +95,7 @@ def score_statistic(more: Array, less: Array, n: int, delta: Array, noise: Array
     """
     b = (2 * n - more + less) * delta - more - less
     c = -less * delta * (1 - delta)
+    # Most likely chance q of pairs with only the second, given delta: 2 n q^2 + b q + c = 0.
     only_second = (np.sqrt(np.maximum(b**2 - 8 * n * c, 0.0)) - b) / (4 * n)
     variance = n * np.maximum(2 * only_second + delta * (1 - delta), 0.0) + n**2 * noise
     gap = more - less - n * delta
@@ -127,6 +128,7 @@ def chance(values: Array, model: Surrogate, kind: str, limit: float) -> Statisti
     def excess(p: float, sign: float) -> float:
         delta = p - of_model
         statistic = score_statistic(np.array([more]), np.array([less]), n, delta, noise)
+        # Without variance the statistic is infinite, which a root finder cannot bracket.
         return float(np.clip(statistic[0], -1e9, 1e9)) - sign * CRITICAL
 
     def end(sign: float) -> float:

@@ -164,6 +164,7 @@ def _surrogates(
     if folds < 2 or "sample" not in measure.provides:
         return None
     own = np.random.SeedSequence([seed, STREAM]).generate_state(1, np.uint64)[0]
+    # 63 bits, so that the seed also fits a signed integer.
     x = measure.sample(max(min(draws, MOST_PAIRS // data.n), 2), seed=int(own >> 1))
     full = data.completed(measure.score(data.x), measure.support, measure.names)
     fresh = Points(x, measure=measure)

@@ -74,6 +74,7 @@ def spread(values: Array, groups: np.ndarray | None) -> Statistic:
     if variance == 0:
         return Statistic("std", None, 0.0, 0.0, 0.0)
     std = float(np.sqrt(variance))
+    # The log of a std has half the relative error of the variance (delta method).
     first = stdtrit(dof, 1 - TAIL) * float(error[0]) / (2 * variance)
     factor = float(np.exp(first + ndtri(1 - TAIL) ** 2 / (2 * n)))
     return Statistic("std", None, std, std / factor, std * factor)

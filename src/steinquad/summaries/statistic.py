@@ -34,8 +34,7 @@ class Statistic:
 
     @property
     def width(self) -> float:
-        """Length of the interval, infinite where an end is; by it `better` compares two of them.
-        """
+        """Length of the interval, infinite where an end is; `better` compares by it."""
         return self.high - self.low
 
     def label(self, output: str) -> str:
