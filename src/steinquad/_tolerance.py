@@ -21,6 +21,9 @@ LEAST_GROWTH, LARGEST_GROWTH = 1.5, 4.0  # of the number of points from one roun
 class Rounds:
     """Where the points of every round come from.
 
+    A nested design returns its earlier points when it is asked for more; any other adds an
+    independent sample in each round.
+
     Attributes:
         design: that places them.
         measure: what they are drawn from.
@@ -38,10 +41,17 @@ class Rounds:
     seed: int
 
     def drawn(self, earlier: list[Sample], n: int, progress: Progress) -> list[Sample]:
-        """Samples of n points in all, after those of earlier rounds."""
+        """Samples of n points in all, after those of earlier rounds.
+
+        Args:
+            earlier: samples of all rounds so far; a nested design contains them already.
+            n: number of points of all samples together.
+            progress: of a design that takes steps, such as a Markov chain.
+        """
         if self.design.nested or not earlier:  # the same points and more
             return [self.design.draw(self.measure, n, seed=self.seed, progress=progress)]
         done = sum(len(sample.x) for sample in earlier)
+        # A stream for each round: the first seed again would repeat the first points.
         own = int(np.random.SeedSequence([self.seed, len(earlier)]).generate_state(1)[0])
         return [*earlier, self.design.draw(self.measure, n - done, seed=own, progress=progress)]
 
@@ -49,6 +59,10 @@ class Rounds:
         """Points of all rounds after one more, if the std is `excess` times too large; n for none.
 
         The std is presumed to fall as 1/n, between a plain average and a smooth fit.
+
+        Args:
+            n: points of all rounds so far.
+            excess: the std over what the tolerance asks for, above 1.
         """
         growth = np.clip(excess, LEAST_GROWTH, LARGEST_GROWTH)
         if self.design.nested:  # sequences are even at powers of two
@@ -71,6 +85,16 @@ def until(
 
     Every round keeps all earlier points, evaluates f at new ones only, and starts the fit where
     the last one ended.
+
+    Args:
+        rtol: tolerance, relative to the mean of each output; all of them have to meet it.
+        rounds: where points come from, and how many at most.
+        fit: estimate from data and a warm start; its std should be a checked one, because
+            stopping when it is small favours estimates whose std is too small.
+        progress: passed on to the design.
+
+    Returns:
+        The estimate of the last round and all points that it was made of.
     """
     known = _Known(rounds.evaluate)
     samples: list[Sample] = []

@@ -28,7 +28,7 @@ Progress: TypeAlias = Callable[[int, int, float], None]
 
 
 def no_progress(step: int, total: int, loss: float) -> None:
-    """Report nothing."""
+    """Report nothing: the `Progress` of callers that did not ask for any."""
     del step, total, loss
 
 
@@ -37,7 +37,7 @@ Watch: TypeAlias = Callable[[int, Array], None]
 
 
 def no_watch(step: int, weights: Array) -> None:
-    """Look at nothing."""
+    """Look at nothing: the `Watch` of trainings that nobody observes."""
     del step, weights
 
 
@@ -94,6 +94,11 @@ def as_count(name: str, value: Any, least: int) -> int:
     """An option that counts something, as a Python integer of at least `least`.
 
     Raises `InputError` with the `name` of the option for anything else, bool included.
+
+    Args:
+        name: of the option, for the message.
+        value: what the user gave.
+        least: smallest number allowed.
     """
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise InputError(f"{name} is {value!r}; give an integer of at least {least}.")

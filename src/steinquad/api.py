@@ -58,6 +58,9 @@ def integrate(
         vectorized: False if `f` takes one point (d,) at a time.
         progress: called with (step, total, loss) during training.
 
+    Returns:
+        Mean, std and status, the model of f behind them and, where one was made, the check.
+
     >>> import numpyro.distributions as dist, steinquad as sq
     >>> est = sq.integrate(lambda x: x[:, 0] ** 2, dist.Normal(0, 1), n=200)
     >>> abs(est.mean - 1) < 1e-6
@@ -106,6 +109,9 @@ def estimate(
 ) -> Estimate:
     """Expectation from points, values and scores that somebody already has.
 
+    For draws of a Markov chain, a simulation that is already run, or any f that cannot be called
+    from Python. Where f can be called, `integrate` also places the points.
+
     Args:
         data: the evaluations; without scores a measure is needed by every method but `MonteCarlo`.
         measure: what the points were drawn from, when known: gives scores and support.
@@ -115,6 +121,9 @@ def estimate(
             `Estimate.check`; `Choose` does it unasked.
         seed: of the method.
         progress: called with (step, total, loss) during training.
+
+    Returns:
+        Mean, std and status, the model of f behind them and, where one was made, the check.
     """
     if not isinstance(data, Dataset):
         raise InputError(f"data is {type(data).__name__}; pass sq.Dataset(x, fx, score).")

@@ -106,7 +106,14 @@ class Dataset:
         return self._with(score=score, support=support, names=tuple(names))
 
     def take(self, rows: np.ndarray) -> "Dataset":
-        """Some of the evaluations, in the order of `rows`, with all that belongs to them."""
+        """Some of the evaluations, in the order of `rows`, with all that belongs to them.
+
+        Args:
+            rows: indices; rows of a chain should keep their order, which standard errors rely on.
+
+        Returns:
+            A dataset that is not checked again; support, names and shape of the answer stay.
+        """
         arrays = {name: getattr(self, name) for name in BY_POINT}
         return self._with(**{k: None if a is None else a[rows] for k, a in arrays.items()})
 
@@ -118,17 +125,17 @@ class Dataset:
 
     @property
     def n(self) -> int:
-        """Number of points."""
+        """Number of points, those of weight zero included."""
         return len(self.x)
 
     @property
     def dim(self) -> int:
-        """Number of coordinates."""
+        """Number of coordinates of a point, d."""
         return self.x.shape[1]
 
     @property
     def outputs(self) -> int:
-        """Number of integrands."""
+        """Number of integrands, k; 1 where the values came as (n,)."""
         return self.fx.shape[1]
 
     @property
@@ -149,7 +156,12 @@ class Dataset:
 
 
 def check_inside(x: Array, support: Support) -> None:
-    """Refuse points (n, d) outside the closed support with an error that names the first row."""
+    """Refuse points (n, d) outside the closed support with an error that names the first row.
+
+    Args:
+        x: points; those on a face are inside.
+        support: of the measure.
+    """
     inside = support.contains(x)
     if not inside.all():
         row = int(np.flatnonzero(~inside)[0])
@@ -196,7 +208,12 @@ def _like(name: str, values: ArrayLike, points: Array) -> Array:
 
 
 def as_weights(weights: ArrayLike, n: int) -> Array:
-    """Weights of n points as float64, (n,): refused unless >= 0, at least two of them positive."""
+    """Weights of n points as float64, (n,): refused unless >= 0, at least two of them positive.
+
+    Args:
+        weights: importance weights up to a constant.
+        n: number of points.
+    """
     array = as_finite("weights", weights, ndim=(1,))
     if len(array) != n:
         raise InputError(f"weights has {len(array)} entries but x has {n} points.")

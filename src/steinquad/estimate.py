@@ -53,7 +53,14 @@ class Estimate:
 
     @classmethod
     def of(cls, fit: Fit, data: Dataset, measure: Measure | None, *, method: str) -> "Estimate":
-        """The answer of a fit to these data, with floats for one integrand given as (n,)."""
+        """The answer of a fit to these data, with floats for one integrand given as (n,).
+
+        Args:
+            fit: with its final covariance, check and status.
+            data: that it was fitted to.
+            measure: what they were drawn from, when known; completes points in `predict`.
+            method: name of the method.
+        """
         mean, std, check = fit.mean, fit.std, fit.check
         if data.scalar:
             mean, std = float(mean[0]), float(std[0])
@@ -75,7 +82,15 @@ class Estimate:
         )
 
     def interval(self, level: float = 0.95) -> tuple[Any, Any]:
-        """Central interval of the given level: normal, or Student's t at small samples."""
+        """Central interval of the given level: normal, or Student's t at small samples.
+
+        Args:
+            level: probability that it should cover the true expectation.
+
+        Returns:
+            Lower and upper end, floats for one integrand, else (k,) each; outputs one by one, not
+            jointly.
+        """
         if not 0 < level < 1:
             raise InputError(f"level is {level!r}; give a probability between 0 and 1.")
         half = stdtrit(self.dof, 0.5 + level / 2) * self.std
@@ -88,6 +103,9 @@ class Estimate:
             x: points, (n, d).
             score: gradient of the log density there; found by itself when a measure was given.
             return_std: also return the model's own standard deviation.
+
+        Returns:
+            Predictions, or a pair of predictions and standard deviations with `return_std`.
         """
         if self.fit.model is None:
             raise InputError(
@@ -102,11 +120,16 @@ class Estimate:
         return (mean, std) if return_std else mean
 
     def with_status(self, status: Status) -> "Estimate":
-        """The same with another status."""
+        """The same with another status, as for a tolerance that was not reached."""
         return replace(self, status=status)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain numbers and strings, ready for JSON."""
+        """Plain numbers and strings, ready for JSON.
+
+        Returns:
+            Mean, std, 95 % interval, method, status and statistics; for several integrands also
+            the covariance. The model and the values are left out.
+        """
         low, high = self.interval(0.95)
         plain = {
             "mean": np.asarray(self.mean).tolist(),
@@ -127,7 +150,11 @@ class Estimate:
         return plain | {"stats": _plain(self.stats)}
 
     def plot(self, **kwargs: Any) -> Any:
-        """Values against predictions, posterior of the integral, loss; see `plotting.diagnose`."""
+        """Values against predictions, posterior of the integral, loss; see `plotting.diagnose`.
+
+        Args:
+            **kwargs: passed on. Needs matplotlib, which is optional.
+        """
         from steinquad.plotting import diagnose  # matplotlib is optional
 
         return diagnose(self, **kwargs)
@@ -137,7 +164,13 @@ class Estimate:
         return self.describe([f"f{j}" for j in range(count)] if count > 1 else ["f"])
 
     def describe(self, outputs: Iterable[str]) -> str:
-        """The answer in a few lines, with the names of the outputs."""
+        """The answer in a few lines, as `print` shows it, with the names of the outputs.
+
+        Means have as many digits as their std is worth.
+
+        Args:
+            outputs: a name for each output, in their order.
+        """
         low, high = (np.atleast_1d(side) for side in self.interval(0.95))
         means, stds = np.atleast_1d(self.mean), np.atleast_1d(self.std)
         names, lines = list(outputs), [f"{self.method}, n = {self.n}"]

@@ -27,6 +27,10 @@ class Status:
     `converged`: all is well. `constant`: f does not vary, the answer is exact. `max_steps`:
     training ended before it settled. `max_n`: a tolerance was not reached. `suspect`: a check
     failed, do not trust the answer before reading the sentence. `not_finite`: numerical failure.
+
+    Attributes:
+        code: one of these words.
+        message: what happened and, where something is wrong, what to do about it.
     """
 
     code: StatusCode
@@ -34,12 +38,18 @@ class Status:
 
     @property
     def doubtful(self) -> bool:
-        """Whether it is `suspect` or `not_finite` already, so that no check can add to it."""
+        """Whether it is `suspect` or `not_finite` already, so that no check can add to it.
+
+        The first reason is kept, because later checks often fail as its consequence.
+        """
         return self.code in ("suspect", "not_finite")
 
     @property
     def final(self) -> bool:
-        """Whether there is nothing left to check: f is constant, or numbers broke down."""
+        """Whether there is nothing left to check: f is constant, or numbers broke down.
+
+        A constant f has an exact answer; without finite numbers there is nothing to compare.
+        """
         return self.code in ("constant", "not_finite")
 
     def __str__(self) -> str:
@@ -70,12 +80,20 @@ class Check:
     predicted: Array | None = field(default=None, repr=False)
 
     def as_scalar(self) -> "Check":
-        """With floats for one integrand given as (n,), as `Estimate` has them."""
+        """With floats for one integrand given as (n,), as `Estimate` has them.
+
+        Returns:
+            A copy of which mean and std are numbers; residuals and predictions keep their axes.
+        """
         return replace(self, mean=float(self.mean[0]), std=float(self.std[0]))
 
 
 class Model(Protocol):
-    """A function g with a known integral."""
+    """A function g with a known integral.
+
+    Every method with a model returns one in `Fit.model`. It is called in the user's coordinates
+    and answers in the units of f, so callers need not know which method made it.
+    """
 
     def __call__(self, points: Points, return_std: bool) -> tuple[Array, Array | None]:
         """g at the points, (n, k), and where asked for its own standard deviation there."""
@@ -83,7 +101,10 @@ class Model(Protocol):
 
 
 class WarmStart:
-    """What a method may begin from when it is given more data; each has a subclass of its own."""
+    """What a method may begin from when it is given more data; each has a subclass of its own.
+
+    A method ignores a start that is not of its own class, so a start can be passed on blindly.
+    """
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +122,11 @@ class Context:
     start: WarmStart | None = None
 
     def starting(self, start: WarmStart | None) -> "Context":
-        """The same with another start; None for none."""
+        """The same with another start.
+
+        Args:
+            start: `warm_start` of an earlier fit, or None to begin from nothing.
+        """
         return replace(self, start=start)
 
 
@@ -149,11 +174,19 @@ class Fit:
 
     @property
     def std(self) -> Array:
-        """Standard deviations of the answer, (k,)."""
+        """Standard deviations of the answer, (k,): roots of the diagonal of the covariance."""
         return np.sqrt(np.diag(self.covariance))
 
     def predict(self, points: Points, *, return_std: bool = False) -> tuple[Array, Array | None]:
-        """The model at points, (n, k), and where asked for its own standard deviation there."""
+        """The model at points, (n, k), and where asked for its own standard deviation there.
+
+        Many points are predicted in parts, because the covariance of kernel methods with the data
+        is a matrix of n columns.
+
+        Args:
+            points: in the user's coordinates, with scores or a measure if the model needs them.
+            return_std: whether the second entry is asked for; None otherwise.
+        """
         if self.model is None:
             raise InputError(f"there is no model of f to predict with ({self.status.message}).")
         n = len(points.x)
@@ -165,7 +198,11 @@ class Fit:
 
     @classmethod
     def of_constant(cls, data: Dataset) -> "Fit":
-        """The exact one for an f that takes one value only."""
+        """The exact one for an f that takes one value only, with variance 0 and no fit made.
+
+        Args:
+            data: of which all outputs are constant.
+        """
         k = data.outputs
         return cls(
             theta0=data.fx[0],
@@ -177,7 +214,12 @@ class Fit:
 
     @classmethod
     def failed(cls, data: Dataset, reason: str) -> "Fit":
-        """What is left when numbers broke down."""
+        """What is left when numbers broke down: NaN for every output, and no model.
+
+        Args:
+            data: says how many outputs there are.
+            reason: for the status, in a sentence without a period.
+        """
         k = data.outputs
         return cls(
             theta0=np.full(k, np.nan),
@@ -189,7 +231,12 @@ class Fit:
 
 @dataclass(frozen=True, eq=False)
 class Constant:
-    """The model of an average: the same value everywhere."""
+    """The model of an average: the same value everywhere.
+
+    Attributes:
+        value: of each output, (k,).
+        std: of that value, (k,), zero where f is known to be constant.
+    """
 
     value: Array
     std: Array

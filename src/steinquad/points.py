@@ -39,11 +39,20 @@ class Points:
 
     @classmethod
     def of(cls, data: Dataset, measure: Measure | None) -> "Points":
-        """Those of a dataset."""
+        """Those of a dataset, with its scores if it has any.
+
+        Args:
+            data: points and scores.
+            measure: asked for scores that the data do not have, and for densities.
+        """
         return cls(data.x, data.score, measure=measure)
 
     def take(self, rows: np.ndarray) -> "Points":
-        """Some of them, in the order of `rows`."""
+        """Some of them, in the order of `rows`.
+
+        Scores and densities that were already computed are passed on, so that no part asks for
+        them again.
+        """
         asked = vars(self)  # what a cached property has asked for is not asked for again
         score = asked.get("known_score", self._score)
         density = asked.get("log_density", self._log_density)
@@ -52,14 +61,20 @@ class Points:
 
     @cached_property
     def known_score(self) -> Array | None:
-        """The score, (n, d), or None where neither the caller nor the measure has it."""
+        """The score, (n, d), or None where neither the caller nor the measure has it.
+
+        Computed once. For callers that can do without it; those that cannot use `score`.
+        """
         if self._score is not None or self._measure is None:
             return self._score
         return self._measure.score(self.x)
 
     @property
     def score(self) -> Array:
-        """The score, (n, d); an `InputError` says how to give it where it is not known."""
+        """The score, (n, d); an `InputError` says how to give it where it is not known.
+
+        For models that cannot do without it, such as Stein networks and kernels.
+        """
         if self.known_score is None:
             raise InputError(
                 "score is missing and the estimate was made without a measure; "
@@ -69,7 +84,10 @@ class Points:
 
     @cached_property
     def log_density(self) -> Array | None:
-        """The log density up to a constant, (n,), or None where the measure has none."""
+        """The log density up to a constant, (n,), or None where the measure has none.
+
+        Computed once; only multipliers that follow the density ask for it.
+        """
         measure = self._measure
         if self._log_density is not None or measure is None:
             return self._log_density
@@ -90,7 +108,16 @@ class Space:
         self.measure = measure
 
     def points(self, x: Array, score: Array | None = None) -> Points:
-        """Points (n, d) of this space, refused where they are of another one."""
+        """Points (n, d) of this space, refused where they are of another one.
+
+        Args:
+            x: points, (n, d), inside the support.
+            score: gradient of the log density there, (n, d); asked of the measure where not
+                given.
+
+        Returns:
+            Points that a fitted model takes; an `InputError` says what does not fit.
+        """
         if x.shape[1] != self.dim:
             raise InputError(f"x has shape {x.shape}; pass points of shape (n, {self.dim}).")
         check_inside(x, self.support)

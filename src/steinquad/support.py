@@ -40,16 +40,22 @@ class Support:
 
     @property
     def dim(self) -> int:
-        """Number of coordinates."""
+        """Number of coordinates of the box, bounded or not."""
         return len(self.low)
 
     @property
     def bounded(self) -> tuple[int, ...]:
-        """Indices of the coordinates with a finite side, which need a boundary factor."""
+        """Indices of the coordinates with a finite side, which need a boundary factor.
+
+        Without it the Stein identity fails: the flux through such a face is not zero.
+        """
         return tuple(np.flatnonzero(np.isfinite(self.low) | np.isfinite(self.high)).tolist())
 
     def contains(self, x: ArrayLike) -> np.ndarray:
-        """Which points of a batch lie in the closed box, (n, d) -> (n,) of booleans."""
+        """Which points of a batch lie in the closed box, (n, d) -> (n,) of booleans.
+
+        Faces are included, because draws may be rounded onto them.
+        """
         x = np.asarray(x, dtype=np.float64)
         return np.all((x >= self.low) & (x <= self.high), axis=-1)
 
@@ -67,7 +73,7 @@ class Support:
 
     @classmethod
     def real(cls, dim: int) -> "Support":
-        """All of R^dim."""
+        """All of R^dim, the support of a measure without bounds; no boundary factor is needed."""
         return cls(np.full(dim, -np.inf), np.full(dim, np.inf))
 
     @classmethod
@@ -90,7 +96,11 @@ class Support:
 
     @classmethod
     def join(cls, parts: Sequence["Support"]) -> "Support":
-        """The product of several supports, their coordinates one after the other."""
+        """The product of several supports, their coordinates one after the other.
+
+        Args:
+            parts: in order, as for the product of independent measures.
+        """
         return cls(
             np.concatenate([part.low for part in parts]),
             np.concatenate([part.high for part in parts]),
@@ -106,6 +116,10 @@ class Support:
                 or one of `names`.
             dim: number of coordinates.
             names: coordinate names, where there are any.
+
+        Returns:
+            A box of that dimension; an `InputError` says why a constraint, such as a simplex, is
+            none.
         """
         if spec is None:
             return cls.real(dim)

@@ -24,7 +24,15 @@ TOO_FAR = 3.0  # standard errors between the two opinions that make an estimate 
 
 
 def check_of(held_out: HeldOut, mean: Array) -> Check:
-    """The second opinion that held-out residuals give on an answer (k,)."""
+    """The second opinion that held-out residuals give on an answer (k,).
+
+    Args:
+        held_out: values under fits that have not seen them.
+        mean: the answer that is checked, from which the distance is measured.
+
+    Returns:
+        The cross-fitted answer with its standard error, and how far apart the two are.
+    """
     std, dof = held_out.standard_error
     return Check(
         mean=held_out.mean,
@@ -38,14 +46,26 @@ def check_of(held_out: HeldOut, mean: Array) -> Check:
 
 
 def distance(first: Array, second: Array, std: Array, varying: np.ndarray) -> float:
-    """The largest difference of two answers (k,) in units of `std`, over outputs that vary."""
+    """The largest difference of two answers (k,) in units of `std`, over outputs that vary.
+
+    Args:
+        first: one answer.
+        second: the other.
+        std: unit of each output; where it is zero any difference is infinitely large.
+        varying: which outputs count: constant ones are exact, and a rounding error there is none.
+    """
     gap = np.abs(first - second)
     ratio = np.divide(gap, std, out=np.where(gap > 0, np.inf, 0.0), where=std > 0)
     return float(np.max(ratio, initial=0.0, where=varying))
 
 
 def disagreement(status: Status, check: Check) -> Status:
-    """The status of an answer beside its check; suspect where the two disagree."""
+    """The status of an answer beside its check; suspect where the two disagree.
+
+    Args:
+        status: of the answer; one that is suspect or not finite already is kept, with its reason.
+        check: says how many standard errors the two are apart; more than three is too far.
+    """
     if check.distance <= TOO_FAR or status.doubtful:
         return status
     return Status(
@@ -58,6 +78,8 @@ def disagreement(status: Status, check: Check) -> Status:
 def widened(fit: Fit, check: Check, own_share: float = OWN_SHARE) -> Fit:
     """The fit with the standard deviation of the module's formula.
 
+    Use it where the std has to hold even if the model is wrong: with tolerances, and in `Choose`.
+
     Args:
         fit: whose covariance keeps its correlations.
         check: the second opinion.
@@ -67,5 +89,6 @@ def widened(fit: Fit, check: Check, own_share: float = OWN_SHARE) -> Fit:
     std = np.maximum(np.maximum(check.std, own), np.abs(fit.mean - check.mean))
     stretch = np.divide(std, fit.std, out=np.ones_like(std), where=fit.std > 0)
     covariance = fit.covariance * np.outer(stretch, stretch)
+    # A std of zero cannot be stretched, so variances are set and not only scaled.
     np.fill_diagonal(covariance, std**2)
     return replace(fit, covariance=covariance, dof=min(fit.dof, check.dof))

@@ -13,6 +13,14 @@ def folds_of(data: Dataset, folds: int, seed: int) -> list[np.ndarray]:
 
     Draws of a Markov chain are neighbours of each other: a fold of consecutive ones leaves few of
     them on both sides of a cut.
+
+    Args:
+        data: its `groups` say which points depend on each other.
+        folds: number of parts, from 2 to half the number of points.
+        seed: of the permutation of independent draws.
+
+    Returns:
+        Sorted rows of each fold; every row is in exactly one.
     """
     if not 2 <= folds <= data.n // 2:
         raise InputError(f"folds is {folds} for {data.n} points; give 2 to {data.n // 2}.")
@@ -27,10 +35,23 @@ def folds_of(data: Dataset, folds: int, seed: int) -> list[np.ndarray]:
 
 
 def others(n: int, rows: np.ndarray) -> np.ndarray:
-    """All rows but these, in order."""
+    """All rows but these, in order: what is left to fit to when a fold is held out.
+
+    Args:
+        n: number of points.
+        rows: to be left out.
+    """
     return np.setdiff1d(np.arange(n), rows)
 
 
 def evenly_spaced(rows: np.ndarray, most: int) -> np.ndarray:
-    """At most so many of these rows, the first and the last among them."""
+    """At most so many of these rows, the first and the last among them.
+
+    Thins draws of a chain, or an ordered design, without favouring any part of it, and needs no
+    random numbers.
+
+    Args:
+        rows: to choose from, in order.
+        most: how many to keep; all of them where there are not more.
+    """
     return rows[np.linspace(0, len(rows) - 1, min(most, len(rows))).round().astype(int)]

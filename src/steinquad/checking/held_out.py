@@ -24,7 +24,13 @@ __all__ = ["HeldOut", "residuals"]
 
 
 def residuals(values: Array, split: Sequence[np.ndarray], predicted: Iterable[Array]) -> Array:
-    """`f - g^(-k)` at the rows of every fold k, (n, k); rows of no fold keep their values."""
+    """`f - g^(-k)` at the rows of every fold k, (n, k); rows of no fold keep their values.
+
+    Args:
+        values: f at all points, (n, k); left as they are.
+        split: rows of each fold.
+        predicted: for each fold, the model fitted without it at the fold's rows.
+    """
     left = values.copy()
     for rows, own in zip(split, predicted, strict=True):
         left[rows] -= own
@@ -34,6 +40,9 @@ def residuals(values: Array, split: Sequence[np.ndarray], predicted: Iterable[Ar
 @dataclass(frozen=True, eq=False)
 class HeldOut:
     """What points say of fits that have not seen them.
+
+    Its answer and standard error presume nothing of the model: a bad one makes the residuals
+    large, and the standard error with them.
 
     Attributes:
         values: `theta0 + f - g` of the fit that has not seen the point, (m, k), whose average is
@@ -90,30 +99,45 @@ class HeldOut:
 
     @cached_property
     def mean(self) -> Array:
-        """The cross-fitted answer, (k,)."""
+        """The cross-fitted answer, (k,): weighted average of `theta0 + f - g` over these points.
+
+        Unbiased for independent draws, however good or bad the models are.
+        """
         return weighted_mean(self.values, self.weights)
 
     @cached_property
     def standard_error(self) -> tuple[Array, float]:
-        """Of `mean`, (k,), and its degrees of freedom; no smaller than rounding allows."""
+        """Of `mean`, (k,), and its degrees of freedom; no smaller than rounding allows.
+
+        From the spread of the held-out values alone, with the correlation within groups.
+        """
         std, dof = standard_error(self.values, self.weights, self.groups)
         return above_rounding(std, self.fx), dof
 
     @property
     def rms(self) -> Array:
-        """Root mean square residual of each output around their average, (k,)."""
+        """Root mean square residual of each output around their average, (k,).
+
+        What the models leave of f apart from a common offset, which the answer corrects.
+        """
         w = self.weights / self.weights.sum()
         return np.sqrt(w @ (self.values - self.mean) ** 2)
 
     @property
     def rms_of_model(self) -> Array:
-        """The same around theta0, (k,): an offset of the model is an error too."""
+        """Root mean square residual around theta0, (k,): an offset of the model is an error too.
+
+        For comparing models, where nothing corrects the offset.
+        """
         w = self.weights / self.weights.sum()
         return np.sqrt(w @ (self.values - self.theta0) ** 2)
 
     @property
     def predicted(self) -> Array:
-        """The models at the points that they have not seen, (n, k); NaN at all others."""
+        """The models at the points that they have not seen, (n, k); NaN at all others.
+
+        For plots of values against predictions, and for distributions through a model.
+        """
         everywhere = np.full_like(self.fx, np.nan)
         everywhere[self.rows] = self.theta0 + self.fx[self.rows] - self.values
         return everywhere

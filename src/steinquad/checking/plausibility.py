@@ -18,6 +18,11 @@ def beside_average(status: Status, mean: Array, data: Dataset) -> Status:
     """The status of an answer (k,); suspect where the plain average of the values contradicts it.
 
     The average needs no model, so an answer that it excludes has to explain itself.
+
+    Args:
+        status: of the answer so far; kept where it is suspect, constant or not finite already.
+        mean: the answer.
+        data: whose weighted average is compared, if the points are a sample of the measure.
     """
     if not data.sampled or status.doubtful or status.final:
         return status
@@ -32,7 +37,19 @@ def beside_average(status: Status, mean: Array, data: Dataset) -> Status:
 
 
 def well_informed(status: Status, data: Dataset) -> Status:
-    """The status, with a warning where few points see the mass of the integrand."""
+    """The status, with a warning where few points see the mass of the integrand.
+
+    An f that is large at a handful of points, as for a rare event, is not known elsewhere by any
+    method. The number of points that carry the integral is `(sum f)^2 / sum f^2`, weighted; where
+    positive and negative values cancel it is small too, and the message says so instead.
+
+    Args:
+        status: of the answer so far.
+        data: points that are a sample of the measure; others pass unseen.
+
+    Returns:
+        The status with a note added, or a suspect one below about 30 such points.
+    """
     if not data.sampled or status.final:
         return status
     w = data.effective_weights / data.effective_weights.sum()

@@ -39,6 +39,11 @@ def standard_error(
         groups: None for independent draws. Eight or more groups: the spread between their
             averages. Fewer: the effective sample size (ArviZ) of Markov chains of what each draw,
             with its weight, contributes to the mean.
+
+    Returns:
+        The standard errors, and degrees of freedom for Student's t, the least over columns: of
+        many groups their number less one, else that of the effective draws, or what
+        `tail_freedom` leaves where that is less; at least 1.
     """
     most = float(np.min(tail_freedom(values, weights)))
     if groups is None:
@@ -57,13 +62,31 @@ def standard_error(
 
 
 def above_rounding(std: Array, fx: Array) -> Array:
-    """Standard errors (k,) no smaller than the values (n, k) can tell; zero for constants."""
+    """Standard errors (k,) no smaller than the values (n, k) can tell; zero for constants.
+
+    A fit that is exact but for rounding has residuals that are accidental, and so would be their
+    standard error.
+
+    Args:
+        std: standard errors.
+        fx: values of f, whose largest size sets the floor.
+    """
     floored = np.maximum(std, ROUNDING * np.max(np.abs(fx), axis=0) * np.any(std > 0))
     return np.where(np.ptp(fx, axis=0) == 0, 0.0, floored)
 
 
 def effective_sample_size(values: Array, groups: np.ndarray) -> Array:
-    """Of the average of chains, (n, m) -> (m,); chains are cut to the shortest for the ratio."""
+    """Number of independent draws with as good an average, by ArviZ, (n, m) -> (m,).
+
+    Args:
+        values: (n, m), chain by chain in the order of the draws.
+        groups: the chain of each draw, (n,). All are cut to the last draws of the length of the
+            shortest; the ratio to the number of draws is taken from these.
+
+    Returns:
+        Sizes in draws, which may exceed n for chains with negative correlation; n where a column
+        does not vary.
+    """
     from arviz_stats.base.array import array_stats
 
     n = len(values)
@@ -81,10 +104,18 @@ def effective_sample_size(values: Array, groups: np.ndarray) -> Array:
 
 
 def robust_standard_error(values: Array, weights: Array) -> tuple[Array, float]:
-    """The same for draws of which it is not known whether they are independent.
+    """Standard error for draws of which it is not known whether they are independent.
 
     The larger of the one for independent draws and the one from the means of sqrt(n) consecutive
-    batches, which sees the autocorrelation of a Markov chain.
+    batches, which sees the autocorrelation of a Markov chain. Below 100 draws there are too few
+    batches, and independence is presumed.
+
+    Args:
+        values: (n, m), in the order in which they were drawn.
+        weights: (n,).
+
+    Returns:
+        Standard errors of the weighted mean, (m,), and degrees of freedom.
     """
     n = len(values)
     independent = _independent(values, weights)
@@ -96,7 +127,14 @@ def robust_standard_error(values: Array, weights: Array) -> tuple[Array, float]:
 
 
 def autocorrelated(values: Array) -> bool:
-    """Whether consecutive values are positively correlated beyond what chance explains."""
+    """Whether consecutive values are positively correlated beyond what chance explains.
+
+    The lag-one autocorrelation of independent draws is about normal with variance 1/n; the level
+    is shared among the columns. Fewer than 50 values are never called so.
+
+    Args:
+        values: (n, m), in the order in which they were drawn.
+    """
     n = len(values)
     if n < 50:
         return False
@@ -113,8 +151,14 @@ def far_from_average(mean: Array, values: Array, weights: Array, groups: Any) ->
     """Which estimates (m,) lie further from the average of the values than chance explains.
 
     The average is always a valid answer. A fit that moves it by more than a few of its own
-    standard errors has found functions that are not of mean zero, or are so only thanks to regions
-    that no point has seen.
+    standard errors relies on functions that are not of mean zero, or are so only thanks to
+    regions that no point has seen.
+
+    Args:
+        mean: the estimates, (m,).
+        values: of f, a sample of the measure, (n, m).
+        weights: of the points, (n,).
+        groups: of dependent points, or None.
 
     Returns:
         The distance in standard errors over what chance explains; above 1 is too far.
@@ -131,6 +175,11 @@ def group_sums(values: Array, weights: Array, groups: np.ndarray) -> Array:
     """What each group adds to the difference of the weighted mean from itself, (groups, m).
 
     For equal groups the averages of the groups less that of all, over the number of groups.
+
+    Args:
+        values: (n, m).
+        weights: (n,).
+        groups: label of each point, (n,).
     """
     centered = _centered(values, weights)
     return np.stack([centered[groups == g].sum(axis=0) for g in np.unique(groups)])
@@ -149,13 +198,18 @@ def tail_freedom(values: Array, weights: Array) -> Array:
     total = squares.sum(axis=0)
     freedom = np.full(len(total), np.inf)
     varying = total > 0
+    # The share is kappa / n, so that the next line is 2 n / (kappa - 1).
     share = np.sum(squares[:, varying] ** 2, axis=0) / total[varying] ** 2
     freedom[varying] = 2.0 / np.maximum(share - 1.0 / len(values), 1e-12)
     return freedom
 
 
 def weighted_mean(values: Array, weights: Array) -> Array:
-    """Of every column, (n, m) -> (m,); exact for values that are all the same."""
+    """Of every column, (n, m) -> (m,); exact for values that are all the same.
+
+    The first value is subtracted before and added after, so that a constant column has a mean
+    without rounding error and its residuals are exactly zero.
+    """
     return values[0] + weights @ (values - values[0]) / weights.sum()
 
 

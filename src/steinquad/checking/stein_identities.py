@@ -20,6 +20,9 @@ def flux_violation(
 ) -> str | None:
     """A sentence naming the worst violated identity and its likely causes, or None.
 
+    Both kinds of identity hold for any sound pair of draws and scores whatever f is, so a
+    violation says that the input is wrong, not the fit.
+
     Args:
         x: points, (n, d).
         drift: `m score + slope`, the Stein image of the constant fields, (n, d).
@@ -46,12 +49,17 @@ def mean_zero_violation(images: Array, weights: Array) -> tuple[int | None, floa
 
     Sound data fail with a chance of `FALSE_ALARM` over all columns together.
 
+    Args:
+        images: functions with mean zero at the points, (n, m), in the order of the draws.
+        weights: of the points, (n,).
+
     Returns:
         The worst column, or None if chance explains it, and its average in standard errors.
     """
     error, dof = robust_standard_error(images, weights)
     mean = weights @ images / weights.sum()
     ratio = np.divide(np.abs(mean), error, out=np.zeros_like(mean), where=error > 0)
+    # Two-sided, and shared among the columns (Bonferroni).
     limit = stdtrit(dof, 1 - FALSE_ALARM / (2 * len(mean)))
     worst = int(np.argmax(ratio))
     return (worst if ratio[worst] > limit else None), float(ratio[worst])

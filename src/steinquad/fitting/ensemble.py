@@ -44,12 +44,26 @@ class Split:
 
     @classmethod
     def everything(cls, n: int, number: int = 0) -> "Split":
-        """All rows to train on, none held out."""
+        """All rows to train on, none held out.
+
+        Args:
+            n: number of points.
+            number: of the network; different numbers have different initial weights.
+        """
         return cls(number, np.arange(n), np.arange(0))
 
 
 def splits(folds: Sequence[np.ndarray], n: int, seed: int) -> list[Split]:
-    """One for each fold: the rest in random order, and the fold."""
+    """One for each fold: the rest in random order, and the fold.
+
+    The order is random because a network that cannot afford all of its points trains on the first
+    of them, which have to be a fair sample.
+
+    Args:
+        folds: rows of each fold.
+        n: number of points.
+        seed: of the order.
+    """
     rng = np.random.default_rng(seed)
     return [Split(k, rng.permutation(others(n, fold)), fold) for k, fold in enumerate(folds)]
 
@@ -57,6 +71,9 @@ def splits(folds: Sequence[np.ndarray], n: int, seed: int) -> list[Split]:
 @dataclass(frozen=True, eq=False)
 class Trainer:
     """Trains the networks of one fit.
+
+    Shapes may differ from call to call; the data, the folds and the seeds are those of the fit,
+    so that shapes are compared on the same points.
 
     Attributes:
         frame: the data.
@@ -76,15 +93,23 @@ class Trainer:
 
     @property
     def outputs(self) -> int:
-        """Number of outputs that vary."""
+        """Number of outputs that vary; constant ones are exact and no network sees them."""
         return len(self.frame.outputs.shift)
 
     def weighted(self, weights: Array) -> "Trainer":
-        """The same with other weights of the points."""
+        """The same with other weights of the points.
+
+        Args:
+            weights: (n,), e.g. importance weights times the precision of each value.
+        """
         return replace(self, frame=self.frame.weighted(weights))
 
     def seen_by(self, shape: Shape) -> StandardFrame:
-        """The data in the coordinates of such a network."""
+        """The data in the coordinates of such a network.
+
+        Networks with separate coordinates need each of them in an interval; all others see
+        standardized ones.
+        """
         return self.frame.in_cube if shape.separate else self.frame
 
     def train(
@@ -104,6 +129,10 @@ class Trainer:
             steps: most steps to take.
             most: most points to see.
             before: a training of the same network to go on with.
+
+        Returns:
+            The network at its best step on the validation points, with losses and errors of all
+            steps. Every step is also reported to the trajectory.
         """
         optimizer = shape.optimizer
         if steps is not None:
@@ -120,7 +149,17 @@ class Trainer:
         return result
 
     def member(self, split: Split, shape: Shape, training: TrainingResult) -> Member:
-        """A network that has been trained, its posterior, and what it says of its fold."""
+        """A network that has been trained, its posterior, and what it says of its fold.
+
+        Args:
+            split: what it has seen, and the rows that it has not.
+            shape: of the network.
+            training: by which it got there.
+
+        Returns:
+            The network with `theta0 + y - g` at all rows of its fold; the posterior is computed
+            only when it is asked for.
+        """
         network = training.network
         data = self._training_set(split, shape)
         values = np.empty((0, self.outputs))
@@ -134,7 +173,14 @@ class Trainer:
     def finished(
         self, split: Split, shape: Shape, training: TrainingResult | None = None
     ) -> Member:
-        """The same after all of its steps, of which some may have been taken."""
+        """The member after all of its steps, of which some may have been taken.
+
+        Args:
+            split: what the network sees.
+            shape: of the network.
+            training: its beginning, such as a race; it goes on unless it has converged or cannot
+                be resumed. None to begin from initial weights.
+        """
         goes_on = training is None or (training.state is not None and training.stop != "converged")
         if training is None or goes_on:
             training = self.train(split, shape, before=training)
@@ -198,7 +244,10 @@ class Ensemble:
 
     @property
     def shown(self) -> Sequence[Member]:
-        """The networks whose average is the model of f."""
+        """The networks whose average is the model of f.
+
+        The one of all data where there is one, otherwise those of the folds.
+        """
         return self.members if self.full is None else [self.full]
 
 
@@ -218,6 +267,9 @@ def train_ensemble(
         training: the beginning of that of the first fold, where there is one.
         data: their outputs, weights and groups.
         most: how many folds to train; with fewer than all there is no network of all data.
+
+    Returns:
+        The networks and their combined answer, in standard units.
     """
     biased = trainer.limits.biased(shape, data.n, data.dim, data.outputs)
     outputs = trainer.frame.outputs

@@ -41,7 +41,17 @@ NOISE, SIGNAL = 4.0, 9.0  # squared standard errors of a correction that is not,
 
 @dataclass(frozen=True, eq=False)
 class EnsembleAnswer:
-    """Integrals in standard units, (k,), and what they were made of."""
+    """Integrals in standard units, (k,), and what they were made of.
+
+    Attributes:
+        mean: the answer, corrected by held-out points as far as that pays.
+        covariance: of the answer, (k, k).
+        dof: degrees of freedom of the covariance, the least over outputs.
+        plain: the answer before correction.
+        between: std of the networks' integrals around the plain answer; None for one network.
+        held_out: residuals of the folds; None without folds, or for points that are no sample.
+        corrected: share of the correction that was made, (k,).
+    """
 
     mean: Array
     covariance: Array
@@ -60,7 +70,16 @@ def combine(
     *,
     biased: bool = False,
 ) -> EnsembleAnswer:
-    """The answer of these networks; see the module."""
+    """The answer of these networks; see the module for the formulas.
+
+    Args:
+        members: the networks of the folds, or one of all data.
+        frame: the data in standard units.
+        data: says whether the points are a sample, and which depend on each other.
+        full: a network of all data besides those of the folds.
+        biased: whether the networks are known to be biased, so that the correction is made
+            wholly.
+    """
     theta0s = np.stack([np.asarray(member.network.theta0) for member in members])
     average = theta0s.mean(axis=0)
     plain = average if full is None else np.asarray(full.network.theta0)
@@ -79,12 +98,14 @@ def combine(
     correction = held.mean - average
     error, freedom = held.standard_error
     square, noise = correction**2, error**2
+    # A correction without noise is certain, and made wholly unless it is zero.
     clear = np.divide(square, noise, out=np.where(square > 0, SIGNAL, 0.0), where=noise > 0)
     shares = np.clip((clear - NOISE) / (SIGNAL - NOISE), 1.0 if biased else 0.0, 1.0)
     spread = np.zeros_like(plain) if between is None else BETWEEN * between**2
     variance = noise + spread
     dof = freedom
     if between is not None:
+        # Welch and Satterthwaite; the output with the fewest degrees of freedom speaks for all.
         parts = noise**2 / freedom + spread**2 / (len(members) - 1)
         unlimited = np.full_like(parts, np.inf)
         dof = float(np.divide(variance**2, parts, out=unlimited, where=parts > 0).min())
@@ -95,7 +116,13 @@ def combine(
 
 
 def held_out(members: Sequence[Member], frame: StandardFrame, data: Dataset) -> HeldOut | None:
-    """What the points of every fold say of its network, standardized; None without folds."""
+    """What the points of every fold say of its network, standardized; None without folds.
+
+    Args:
+        members: networks, each with its values at the rows it has not seen.
+        frame: the data in standard units, with the weights of the points.
+        data: for the groups of dependent points.
+    """
     rows = np.concatenate([member.held for member in members])
     if not len(rows):
         return None

@@ -27,34 +27,57 @@ SETTLED = 5e-2  # gain a value by the last step of the search beyond which it is
 
 
 class KernelFrame(Protocol):
-    """What a method knows of points: their covariance, and what integrates to what."""
+    """What a method knows of points: their covariance, and what integrates to what.
+
+    `BayesianQuadrature` and `ControlFunctional` each have one, and share everything else: the
+    search for hyperparameters, the solution and the report.
+    """
 
     @property
     def gram(self) -> Gram:
-        """The covariance function."""
+        """The covariance function, of log lengthscales and two sets of points."""
         ...
 
     @property
     def dim(self) -> int:
-        """Number of lengthscales."""
+        """Number of lengthscales: one for all coordinates, or one for each."""
         ...
 
     def at(self, points: Points) -> tuple[KernelPoints, Array]:
-        """Points as the covariance function wants them and the basis there, (n, q)."""
+        """Points as the covariance function takes them and the basis there, (n, q).
+
+        Args:
+            points: in the user's coordinates.
+
+        Returns:
+            What `gram` takes, and the functions of the prior mean, whose coefficients have a flat
+            prior.
+        """
         ...
 
     def integrals(self, x: Array, log_lengthscales: Array) -> tuple[Array, float, Array]:
-        """Of the covariance with each point (n,), in both arguments, and of the basis (q,)."""
+        """Of the covariance with each point (n,), in both arguments, and of the basis (q,).
+
+        Args:
+            x: points in the user's coordinates, (n, d).
+            log_lengthscales: at which the covariance is integrated, (dim,).
+        """
         ...
 
     def lengthscales(self, log_lengthscales: Array) -> Array:
-        """As they are reported."""
+        """As they are reported to the user, from their logarithms in the units of the search."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class Fixed:
-    """Hyperparameters that are not to be found; noise and amplitude in the units of f."""
+    """Hyperparameters that are not to be found; noise and amplitude in the units of f.
+
+    Attributes:
+        log_lengthscales: in the units of the frame, (dim,), or None to search for them.
+        noise: standard deviation of the errors in f, the same at all points, or None.
+        amplitude: standard deviation of the process, or None.
+    """
 
     log_lengthscales: Array | None = None
     noise: float | None = None
@@ -63,12 +86,24 @@ class Fixed:
 
 @dataclass(frozen=True, eq=False)
 class GaussianProcessStart(WarmStart):
-    """Hyperparameters of an earlier fit, one set for each process."""
+    """Hyperparameters of an earlier fit, one set for each process.
+
+    For fits to more data and for those of a cross-fit, whose optima are close: a search that
+    begins there is spared the first part of its way.
+
+    Attributes:
+        hyperparameters: one set for all outputs, or one for each where noise is known.
+    """
 
     hyperparameters: tuple[Hyperparameters, ...]
 
     def first(self, count: int, dim: int) -> list[Hyperparameters | None]:
-        """Where to begin the search of each process; None where there were others."""
+        """Where to begin the search of each process; None where there were others.
+
+        Args:
+            count: number of processes to be fitted.
+            dim: number of lengthscales of each; starts with another number are ignored.
+        """
         if len(self.hyperparameters) != count:
             return [None] * count
         return [h if len(h.log_lengthscales) == dim else None for h in self.hyperparameters]
@@ -106,6 +141,10 @@ def fit_gaussian_process(problem: Problem, data: Dataset, context: Context) -> F
             needs none.
         context: seed of the subsets on which hyperparameters are found, progress, and that of an
             earlier fit to begin with, if it fits.
+
+    Returns:
+        Mean and covariance of the integrals in the units of f; a fit without a model where the
+        covariance matrix could not be factored.
     """
     frame, criterion, fixed = problem.frame, problem.criterion, problem.fixed
     points, basis = frame.at(problem.points)
@@ -158,7 +197,13 @@ def fit_gaussian_process(problem: Problem, data: Dataset, context: Context) -> F
 
 @dataclass(frozen=True, eq=False)
 class GaussianProcessModel:
-    """The process at new points, in the user's units."""
+    """The process at new points, in the user's units.
+
+    Attributes:
+        frame: coordinates, covariance and basis of the method.
+        outputs: from standard units to those of f.
+        posteriors: one for all outputs, or one for each where noise is known.
+    """
 
     frame: KernelFrame
     outputs: Outputs

@@ -42,6 +42,9 @@ FLAT = 1e-10  # of the variance, below which values are equal but for rounding
 class Cut:
     """A jump between two points.
 
+    All that the points say is that f jumps somewhere in the slab between them; the shares give
+    what this costs the integral, `share * jump` at most.
+
     Attributes:
         coordinate: along which.
         at: half way between the points, in units of x.
@@ -60,6 +63,9 @@ class Cut:
 @dataclass(frozen=True, eq=False)
 class Box:
     """A box without jumps.
+
+    Boxes of a partition do not overlap and their shares add up to one, so the integral is the sum
+    of the means of f in the boxes, each times its share.
 
     Attributes:
         support: its sides.
@@ -83,6 +89,10 @@ def boxes(
         fx: values, (n, k).
         support: of the measure.
         most: boxes.
+
+    Returns:
+        The boxes, which together fill the support, and a cut for each division. Their number is
+        one less than that of the boxes.
     """
     spread = fx.std(axis=0)
     y = np.divide(fx - fx.mean(axis=0), spread, out=np.zeros_like(fx), where=spread > 0)
@@ -182,6 +192,7 @@ class _Sums:
 
     @classmethod
     def of(cls, t: Array, y: Array) -> "_Sums":
+        # Differences of running sums cancel less for coordinates around zero.
         centered = t - t.mean()
 
         def running(a: Array) -> Array:
@@ -234,6 +245,7 @@ class _Sums:
         spread = np.where(still, np.inf, spread)  # equal points have no slope
         slope = (ty - center[:, None] * y) / spread[:, None]
         along = np.where(still, 0.0, spread)
+        # What a line leaves is a difference of large sums and may be negative by rounding.
         left = np.maximum(yy - y**2 / m - slope**2 * along[:, None], 0.0)
         away = at - center
         error = left / (m - 2) * (1.0 / m + away**2 / spread)[:, None]

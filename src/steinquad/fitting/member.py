@@ -34,5 +34,9 @@ class Member:
 
     @cached_property
     def posterior(self) -> LaplacePosterior:
-        """Around the network; found when it is first asked for, which not every one is."""
+        """Laplace approximation around the network; computed when it is first asked for.
+
+        Not every member's is: with folds, the variance of the answer comes from held-out
+        residuals, and the curvature in all weights is not needed for it.
+        """
         return self.find_posterior()

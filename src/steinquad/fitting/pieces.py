@@ -32,14 +32,24 @@ GRAVITY = ("not_finite", "suspect", "max_steps", "converged", "constant")  # of 
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """Boxes that fill the support, and the cuts between them."""
+    """Boxes that fill the support, and the cuts between them.
+
+    Attributes:
+        boxes: each with its points and its probability; f is taken to be smooth inside.
+        cuts: where f jumps, with how much probability lies between the points on either side.
+    """
 
     boxes: Sequence[Box]
     cuts: Sequence[Cut]
 
     @classmethod
     def of(cls, data: Dataset, measure: Measure | None) -> "Partition | None":
-        """That of the jumps of f; None where it does not jump, or boxes have no known shares."""
+        """That of the jumps of f; None where it does not jump, or boxes have no known shares.
+
+        Args:
+            data: independent draws, without weights or noise: the tests for jumps presume these.
+            measure: whose distribution functions give the shares; coordinates are independent.
+        """
         plain = data.weights is None and data.noise is None and data.groups is None
         if measure is None or "cdf" not in measure.provides or not (plain and data.sampled):
             return None
@@ -57,6 +67,10 @@ def fit_by_pieces(
         partition: the boxes.
         data: of all of them.
         fit_box: fits box number b; its data have scores and the faces as their support.
+
+    Returns:
+        The shares' average of the fits, with the uncertainty of where the jumps are, the fewest
+        degrees of freedom of any box, and the worst status among them.
     """
     every = partition.boxes
     fits = [fit_box(b, _within(data, box)) for b, box in enumerate(every)]
@@ -79,14 +93,30 @@ def fit_by_pieces(
 
 
 def misplacement(cuts: Sequence[Cut]) -> Array:
-    """Variance of every output's mean because jumps may be anywhere in their slabs, (k,)."""
+    """Variance of every output's mean because jumps may be anywhere in their slabs, (k,).
+
+    A place that is uniform on the slab has a variance of a twelfth of its squared width; cuts are
+    taken for independent.
+
+    Args:
+        cuts: with the probability of each slab and the jump of each output there.
+    """
     return np.sum([(cut.share * cut.jump) ** 2 for cut in cuts], axis=0) / 12
 
 
 def between_points(cuts: Sequence[Cut], x: Array, predict: Callable[[Array], Array]) -> Array:
-    """The same of one model for all of f, which has seen the points nearest to a cut, (k,).
+    """The same as `misplacement`, for one model of all of f.
 
-    Whether f jumps there is its own affair: at a kink that was taken for a jump it does not.
+    Such a model has seen the points nearest to a cut, so the slab is narrower. Whether f jumps
+    there is asked of the model: at a kink that was taken for a jump it does not.
+
+    Args:
+        cuts: places of presumed jumps.
+        x: points of the data, (n, d).
+        predict: the model, (m, d) -> (m, k).
+
+    Returns:
+        Variances to be added to those of the integrals, (k,).
     """
     total = np.zeros(np.shape(predict(x[:1]))[1])
     for cut in cuts:
@@ -100,7 +130,12 @@ def between_points(cuts: Sequence[Cut], x: Array, predict: Callable[[Array], Arr
 
 @dataclass(frozen=True, eq=False)
 class PiecewiseModel:
-    """Every point by the fit of its box."""
+    """Every point by the fit of its box, so that the model jumps where f does.
+
+    Attributes:
+        boxes: a point on a common face belongs to the first box that contains it.
+        fits: one for each box.
+    """
 
     boxes: Sequence[Box]
     fits: Sequence[Fit]

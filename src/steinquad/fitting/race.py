@@ -24,6 +24,10 @@ def choose_shape(trainer: Trainer, fixed: Mapping[str, Any]) -> Trained:
     Args:
         trainer: with the data.
         fixed: fields of the shape that are not to be chosen.
+
+    Returns:
+        The shape, and a training of it on the first fold that can be continued, or None where all
+        of it is still to be done.
     """
     limits, separate = trainer.limits, fixed.get("separate")
     if separate or trainer.frame.dim > limits.most_raced:
@@ -38,7 +42,14 @@ def choose_shape(trainer: Trainer, fixed: Mapping[str, Any]) -> Trained:
 
 
 def is_rough(trainer: Trainer) -> bool:
-    """Whether the best network after a race leaves much of the integrand."""
+    """Whether the best network after a race leaves much of the integrand.
+
+    Asked in few dimensions only, where it decides whether boxes between jumps or a deeper network
+    are tried. Without held-out points nothing is known, and the answer is no.
+
+    Args:
+        trainer: whose trajectory has the least held-out mean square so far.
+    """
     limits = trainer.limits
     few = trainer.frame.dim <= limits.most_raced
     return few and limits.rough < trainer.trajectory.least < np.inf
@@ -49,6 +60,14 @@ def deepened(trainer: Trainer, shape: Shape, training: TrainingResult | None) ->
 
     L-BFGS trains it: Gauss-Newton follows a jump so fast that it fits the points on both sides of
     it before it finds out where it is.
+
+    Args:
+        trainer: with the data and the limits that describe the deep network.
+        shape: the best so far.
+        training: of it on the first fold.
+
+    Returns:
+        The deep shape with its training, or what was passed in.
     """
     deep = trainer.limits.deep
     if not _can_pay(trainer, deep):

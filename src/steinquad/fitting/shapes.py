@@ -13,7 +13,19 @@ __all__ = ["Limits", "Shape"]
 
 @dataclass(frozen=True)
 class Shape(WarmStart):
-    """A kind of network and how to train it."""
+    """A kind of network and how to train it.
+
+    It is also the warm start of `BSN`: a fit to more data takes the shape that won and does not
+    race again.
+
+    Attributes:
+        activation: of every layer.
+        width: units in each layer; of the second one where `separate`.
+        depth: number of activation layers.
+        optimizer: that trains it.
+        aligned: whether units of the first layer begin along single coordinates.
+        separate: whether they stay so, of coordinates in an interval; has two layers.
+    """
 
     activation: str
     width: int
@@ -23,7 +35,13 @@ class Shape(WarmStart):
     separate: bool = False  # and for good, of coordinates in an interval; has two layers
 
     def weights(self, dim: int, outputs: int) -> int:
-        """How many parameters such a network has, theta0 included."""
+        """How many parameters such a network has, theta0 included.
+
+        Args:
+            dim: number of coordinates; the last layer has a vector field of so many components
+                for each output.
+            outputs: number of integrands that vary.
+        """
         h = self.width
         if self.separate:
             first = first_width(dim)
@@ -32,7 +50,11 @@ class Shape(WarmStart):
 
     @property
     def by_gradients(self) -> bool:
-        """Whether it is trained without evidence, by an optimizer that sees gradients only."""
+        """Whether it is trained without evidence, by an optimizer that sees gradients only.
+
+        Of the optimizers only Gauss-Newton counts as one that tunes the prior by the evidence
+        while it trains, which keeps theta0 from being biased by a prior that is too weak.
+        """
         return not isinstance(self.optimizer, GaussNewton)
 
 
@@ -73,12 +95,31 @@ class Limits:
     crowded: int = 5
 
     def biased(self, shape: Shape, n: int, dim: int, outputs: int) -> bool:
-        """Whether theta0 is biased for certain: many weights for the data, and no evidence."""
+        """Whether theta0 is biased for certain: many weights for the data, and no evidence.
+
+        The answer is then always corrected by held-out points, and no network of all data is
+        trained.
+
+        Args:
+            shape: of the networks.
+            n: number of points.
+            dim: number of coordinates.
+            outputs: number of integrands.
+        """
         few = n * outputs < self.crowded * shape.weights(dim, outputs)
         return few and shape.by_gradients
 
     def folds(self, n: int, dim: int) -> int:
-        """How many: more where every point that is held out is missed."""
+        """How many folds: more where every point that is held out is missed.
+
+        Args:
+            n: number of points.
+            dim: number of coordinates.
+
+        Returns:
+            2 for very many points, 8 in many dimensions where points are few for the weights of a
+            wide network but more than these, otherwise 4.
+        """
         if n >= self.huge:
             return 2
         wide = self.in_many_dimensions
@@ -86,15 +127,31 @@ class Limits:
         return 8 if crowded and n > wide.weights(dim, 1) else 4
 
     def raced(self) -> list[Shape]:
-        """What a race is run between, in few dimensions."""
+        """What a race is run between, in few dimensions: tanh, which is analytic, and CELU.
+
+        Both are narrow and have two layers, so that a few Gauss-Newton steps are enough to rank
+        them.
+        """
         return [Shape(name, self.narrow, 2, GaussNewton()) for name in ("tanh", "celu")]
 
     def thrifty(self) -> Shape:
-        """What is taken in many dimensions where the data cannot pay for a wide network."""
+        """What is taken in many dimensions where the data cannot pay for a wide network.
+
+        The same kind but narrow, and trained by Gauss-Newton, whose evidence sets the prior.
+        """
         return replace(self.in_many_dimensions, width=self.narrow, optimizer=GaussNewton())
 
     def affordable(self, shape: Shape, dim: int, outputs: int) -> int:
-        """Points that a step of training may see."""
+        """Points that a step of training may see.
+
+        Args:
+            shape: its optimizer decides whether a step costs a gradient or a Gram matrix.
+            dim: number of coordinates.
+            outputs: number of integrands.
+
+        Returns:
+            A number of points, never fewer than `fewest` for each weight.
+        """
         p = shape.weights(dim, outputs)
         most = self.most_gradient / p if shape.by_gradients else self.most_work / p**2
         return max(int(most), self.fewest * p)

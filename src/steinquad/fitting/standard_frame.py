@@ -56,7 +56,7 @@ class StandardFrame:
 
     @property
     def dim(self) -> int:
-        """Number of coordinates."""
+        """Number of coordinates of the points, and of the network's inputs."""
         return len(self.affine.shift)
 
     @classmethod
@@ -69,7 +69,19 @@ class StandardFrame:
         boundary: Multiplier,
         standardize: Literal["diagonal", "whiten", "none"],
     ) -> "StandardFrame":
-        """Standardize x and f and fold multiplier, boundary and coordinates into the inputs."""
+        """Standardize x and f and fold multiplier, boundary and coordinates into the inputs.
+
+        Args:
+            data: with scores, or a measure to ask for them.
+            measure: what the points were drawn from, when known.
+            multiplier: m(x) of the Stein operator, before it is fitted to the data.
+            boundary: factor that vanishes on the finite faces of the support; used only if there
+                are any.
+            standardize: how the coordinates of the network follow from those of the user.
+
+        Returns:
+            The frame, with a sentence in `violation` if draws contradict the Stein identity.
+        """
         weights = data.effective_weights
         support = data.support or Support.real(data.dim)
         points = Points.of(data, measure)
@@ -88,12 +100,20 @@ class StandardFrame:
 
     @property
     def separate(self) -> bool:
-        """Whether nothing mixes the coordinates."""
+        """Whether nothing mixes the coordinates: the matrix of the standardization is diagonal.
+
+        Networks with separate coordinates need it, because each of their units sees one
+        coordinate of the user.
+        """
         return np.count_nonzero(self.affine.matrix) == self.dim
 
     @cached_property
     def in_cube(self) -> "StandardFrame":
-        """The same data, every coordinate in an interval."""
+        """The same data, every coordinate in an interval.
+
+        Coordinates without a finite side are bent by `stein.inputs.to_cube`, and what the Stein
+        operator takes with them; all others stay. Computed once.
+        """
         inputs, shared = to_cube(self.inputs, self.shared, self._endless)
         return replace(self, inputs=inputs, shared=shared, bent=True)
 
@@ -102,21 +122,36 @@ class StandardFrame:
         return np.isin(np.arange(self.dim), self.support.bounded, invert=True)
 
     def weighted(self, weights: Array) -> "StandardFrame":
-        """The same with other weights of the points."""
+        """The same with other weights of the points, (n,).
+
+        Coordinates and units stay as they were fitted.
+        """
         return replace(self, weights=weights)
 
     def rows(self, rows: np.ndarray, room: int = 0) -> TrainingSet:
-        """Some of the points to train on or to validate by; `room` as in `TrainingSet.build`."""
+        """Some of the points to train on or to validate by.
+
+        Args:
+            rows: which, in this order.
+            room: as in `TrainingSet.build`: sets of equal room share compiled code.
+        """
         inputs = jax.tree.map(lambda a: np.asarray(a)[rows], self.inputs)
         values = self.outputs.values[rows]
         return TrainingSet.build(inputs, self.shared, values, self.weights[rows], room)
 
     def at_all(self) -> TrainingSet:
-        """All of the points."""
+        """All of the points with their values and weights, in the order of the data."""
         return self.rows(np.arange(len(self.weights)))
 
     def at(self, points: Points) -> TrainingSet:
-        """New points in the coordinates of the network."""
+        """New points in the coordinates of the network.
+
+        Args:
+            points: in the user's coordinates, with scores or a measure to ask for them.
+
+        Returns:
+            A set to predict at: its values are zeros and its weights ones.
+        """
         inputs, shared = stein_inputs(points, self.multiplier, self.affine)
         if self.bent:
             inputs, shared = to_cube(inputs, shared, self._endless)
@@ -129,7 +164,12 @@ class StandardFrame:
 
 
 def score_obstacle(data: Dataset, measure: Measure | None) -> str | None:
-    """Why a method that needs scores and varying coordinates cannot be used, or None."""
+    """Why a method that needs scores and varying coordinates cannot be used, or None.
+
+    Args:
+        data: a coordinate with one value at all points cannot be standardized.
+        measure: gives the scores where the data have none.
+    """
     if data.score is None and measure is None:
         return (
             "score is missing and no measure was given to find it from; pass score= with the "
@@ -144,7 +184,12 @@ def score_obstacle(data: Dataset, measure: Measure | None) -> str | None:
 
 @dataclass(frozen=True, eq=False)
 class NetworkModel:
-    """The fitted model of f, in the user's units: the average of its members."""
+    """The fitted model of f, in the user's units: the average of its members.
+
+    Attributes:
+        frame: from the user's coordinates to those of the networks, and back to the units of f.
+        members: networks of equal weight, one or those of all folds.
+    """
 
     frame: StandardFrame
     members: Sequence[Member]
@@ -175,5 +220,6 @@ def _variance(member: Member, points: TrainingSet) -> Array:
             "does not form; use fewer."
         )
     rows = model(network, points).jacobian(vector)
+    # With L the factor of the precision, diag(J (L L^T)^-1 J^T) without an inverse.
     half = scipy.linalg.solve_triangular(posterior.factor, rows.T, lower=True)
     return np.sum(half**2, axis=0).reshape(-1, network.theta0.size)[: points.n]

@@ -34,16 +34,22 @@ class Trajectory:
 
     @property
     def steps(self) -> int:
-        """How many so far."""
+        """Number of training steps so far, over all networks."""
         return len(self._losses)
 
     @property
     def loss(self) -> float:
-        """After the last step."""
+        """Loss after the last step of any network; NaN before the first."""
         return self._losses[-1] if self._losses else float("nan")
 
     def history(self) -> Mapping[str, Array]:
-        """As `Fit.history` has it, in the units of f."""
+        """As `Fit.history` has it, in the units of f.
+
+        Returns:
+            `loss` and `held_out` of the network that was being trained, each (steps,), the latter
+            NaN where nothing was held out, and `theta0`, the best answer known after each step,
+            (steps, k).
+        """
         return {
             "loss": np.asarray(self._losses),
             "held_out": np.asarray(self._errors),
@@ -51,7 +57,13 @@ class Trajectory:
         }
 
     def reporter(self, before: TrainingResult | None) -> Progress:
-        """A progress for one training that goes on here, `before` being its first part."""
+        """A progress for one training that goes on here, `before` being its first part.
+
+        Steps of single networks are numbered on, so that a user sees one count for the whole fit.
+
+        Args:
+            before: the result that the training continues; None for a new one.
+        """
         done = self.steps - (0 if before is None else len(before.losses))
 
         def report(step: int, total: int, loss: float) -> None:
@@ -60,7 +72,15 @@ class Trajectory:
         return report
 
     def add(self, result: TrainingResult, before: TrainingResult | None) -> None:
-        """The steps of a training, without those that were taken `before`."""
+        """Append the steps of a training, without those that were taken `before`.
+
+        Until an answer is settled, the theta0 of the step with the least held-out error so far is
+        the answer that the history shows.
+
+        Args:
+            result: of the training, its continued steps included.
+            before: the result that it continued, already added; None for a new one.
+        """
         new = slice(0 if before is None else len(before.losses), None)
         steps, errors = len(result.losses), result.validation_errors
         # Without held-out points every step is as good as any: the last one counts.
@@ -76,11 +96,19 @@ class Trajectory:
         self.evaluations += result.evaluations - (0 if before is None else before.evaluations)
 
     def settle(self, answer: Array) -> None:
-        """From now on this answer (k,) in the units of f stands, while others train."""
+        """From now on this answer (k,) in the units of f stands, while others train.
+
+        Called when a network, or all so far together, has its final answer: the course of one
+        that is still in training would be a step back.
+        """
         self._best, self._settled = answer, True
 
     def step(self, step: int, total: int, loss: float) -> None:
-        """A step of somebody else's training: a `Progress` that goes on here."""
+        """Record a step of a training elsewhere: a `Progress` that goes on here.
+
+        For fits of single boxes, which have trajectories of their own. Their losses are kept;
+        their theta0 is not that of the whole, so the answer stays.
+        """
         self._settled = True
         self._losses.append(loss)
         self._errors.append(np.nan)

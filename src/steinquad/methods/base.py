@@ -35,44 +35,80 @@ class Method(ABC):
 
     @property
     def expensive(self) -> bool:
-        """Whether `Choose` should try cheaper methods first, and may then do without it."""
+        """Whether `Choose` should try cheaper methods first, and may then do without it.
+
+        True for methods of cubic cost in n and for trained networks. `Choose` skips such a method
+        where a cheap one already leaves next to nothing of f.
+        """
         return False
 
     @property
     def averages(self) -> bool:
-        """Whether it fits no model that could be checked on points it has not seen."""
+        """Whether it fits no model that could be checked on points it has not seen.
+
+        True for plain averages: cross-fitting them would only return the same average, so
+        `estimate` makes no check of them.
+        """
         return False
 
     @property
     def design(self) -> Design:
-        """Where it would have f evaluated; `integrate` asks where no design is given."""
+        """Where it would have f evaluated; `integrate` asks where no design is given.
+
+        Independent draws of the measure by default; a method that needs particular points, such
+        as `QuasiMonteCarlo`, overrides it.
+        """
         return IID()
 
     @property
     def light(self) -> "Method":
-        """A cheaper version of itself, for ranking and for the fits of a cross-fit."""
+        """A cheaper version of itself, for ranking and for the fits of a cross-fit.
+
+        Its model must be like that of the full method, because its held-out residuals stand for
+        those of the full one. By default the method itself.
+        """
         return self
 
     @property
     def warm_folds(self) -> bool:
         """Whether fits of a cross-fit may start from that of all data.
 
-        They must then remember nothing of the points but a few numbers.
+        They must then remember nothing of the points but a few numbers, such as hyperparameters:
+        a start that has learnt the held-out values would make the check too optimistic.
         """
         return False
 
     @property
     def holds_out(self) -> bool:
-        """Whether its fits hold points out by themselves, so that no further check is made."""
+        """Whether its fits hold points out by themselves, so that no further check is made.
+
+        `estimate` then leaves `folds` alone and relies on the `check` that the fit itself
+        carries, if it has one.
+        """
         return False
 
     def with_folds(self, folds: int) -> Self:
-        """The same method, holding out so many folds where it holds out by itself."""
+        """The same method, holding out so many folds where it holds out by itself.
+
+        Args:
+            folds: number of parts, at least 2; ignored by methods that `estimate` cross-fits.
+
+        Returns:
+            A copy with that setting, or the method itself where it has none.
+        """
         del folds
         return self
 
     def obstacle(self, data: Dataset, measure: Measure | None) -> str | None:
-        """Why it cannot be used on such data, in a sentence, or None."""
+        """Why it cannot be used on such data, in a sentence, or None.
+
+        Asked before every fit: `Choose` passes over a method with an obstacle and reports the
+        sentence, `checked_fit` raises it as an `InputError`.
+
+        Args:
+            data: with scores and support filled in from the measure where it has them.
+            measure: what the points were drawn from, when known.
+        """
         del data, measure
         return None
 
@@ -85,10 +121,24 @@ class Method(ABC):
                 at least one output varies, and there is no obstacle.
             measure: what the points were drawn from, when known.
             context: seed, progress and a start.
+
+        Returns:
+            The integral of the model, its covariance as the method itself knows it, and the
+            model. The std, the check and the plausibility tests that users see are added by
+            `estimate`.
         """
 
     def checked_fit(self, data: Dataset, measure: Measure | None, context: Context) -> Fit:
-        """`fit`, or the exact answer for an f that does not vary, or the obstacle as an error."""
+        """`fit`, or the exact answer for an f that does not vary, or the obstacle as an error.
+
+        Callers other than `estimate` use it too, such as cross-fits of a part of the data, in
+        which f may be constant although it varies elsewhere.
+
+        Args:
+            data: as for `fit`, but any.
+            measure: what the points were drawn from, when known.
+            context: seed, progress and a start.
+        """
         if data.constant.all():
             return Fit.of_constant(data)
         reason = self.obstacle(data, measure)
@@ -113,6 +163,10 @@ class Method(ABC):
             context: seed, progress and a start.
             folds: of a cross-fitted check, where the fit does not hold out by itself; 0 for none.
             widen: let that check widen the std.
+
+        Returns:
+            Mean, std and status in the units of f, with the fit behind them and the check if one
+            was made.
         """
         fit = self.checked_fit(data, measure, context)
         status = well_informed(beside_average(fit.status, fit.mean, data), data)
@@ -125,7 +179,11 @@ class Method(ABC):
         return Estimate.of(replace(fit, status=status), data, measure, method=self.name)
 
     def winner(self, fit: Fit) -> "Method":
-        """The method that made a fit: itself, or the one that it chose."""
+        """The method that made a fit: itself, or the one that it chose.
+
+        Whoever refits to other parts of the data, as `summaries.distribution` does, takes the
+        winner and so does not choose again every time.
+        """
         del fit
         return self
 
@@ -137,7 +195,19 @@ class Method(ABC):
         full: Fit,
         context: Context,
     ) -> Fit:
-        """A fit to all but some rows; it starts from the full fit where it may."""
+        """A fit to all but some rows; it starts from the full fit where it may.
+
+        Args:
+            rows: to be held out.
+            data: all of the data.
+            measure: what they were drawn from, when known.
+            full: the fit to all of the data.
+            context: seed and progress; its own start is replaced.
+
+        Returns:
+            A fit by `light` that has a model, so that the held-out rows can be predicted; an
+            `InputError` is raised where it has none.
+        """
         start = full.warm_start if self.warm_folds else None
         rest = data.take(others(data.n, rows))
         fit = self.light.checked_fit(rest, measure, context.starting(start))
@@ -161,6 +231,10 @@ class Method(ABC):
             measure: what they were drawn from, when known.
             full: the fit to all of the data, from which the others start if they may.
             context: seed and progress of the fits.
+
+        Returns:
+            Values `theta0 + f - g` at the held-out rows, whose average is unbiased for
+            independent draws, and their standard error.
         """
         if not data.sampled:
             raise InputError(
@@ -172,7 +246,15 @@ class Method(ABC):
 
 
 def check_choices(method: Method, **allowed: Sequence[str]) -> None:
-    """Refuse options of a method that are none of the words allowed for them."""
+    """Refuse options of a method that are none of the words allowed for them.
+
+    Called from `__post_init__`, so that a misspelt option fails when the method is made and not
+    after an expensive evaluation of f.
+
+    Args:
+        method: whose attributes are checked.
+        **allowed: the words allowed for each attribute, by its name.
+    """
     for option, words in allowed.items():
         value = vars(method)[option]
         if value not in words:

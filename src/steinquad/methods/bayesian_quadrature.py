@@ -96,16 +96,21 @@ class BayesianQuadrature(Method):
 
     @property
     def expensive(self) -> bool:
-        """It takes n^3 operations, many times."""
+        """True: every evaluation of the criterion factors an n by n matrix, n^3 operations."""
         return True
 
     @property
     def warm_folds(self) -> bool:
-        """A few hyperparameters are all that a start tells."""
+        """True: a start has only a few hyperparameters, which hardly remember any single point."""
         return True
 
     def obstacle(self, data: Dataset, measure: Measure | None) -> str | None:
-        """Why it cannot be used on such data, or None."""
+        """Why it cannot be used on such data, or None.
+
+        The measure has to be known and to factor into distributions of one coordinate, against
+        which the kernel is integrated. Two more points than the mean has coefficients are needed,
+        coordinates that vary, and memory for the n by n covariance.
+        """
         if measure is None:
             return (
                 f"measure is missing and {self.name} integrates its kernel against the measure; "
@@ -133,7 +138,14 @@ class BayesianQuadrature(Method):
         return memory_obstacle(int(kept.sum()), self.memory_limit)
 
     def fit(self, data: Dataset, measure: Measure | None, context: Context) -> Fit:
-        """Find the hyperparameters, condition, integrate; see `Method.fit`."""
+        """Find the hyperparameters, condition, integrate; see `Method.fit`.
+
+        Given lengthscales, noise and amplitude are kept and only the others are searched for.
+
+        Returns:
+            Mean and variance of the integral under the posterior process, with the process as
+            model and its hyperparameters in `stats`.
+        """
         assert measure is not None
         factors = measure.factors()
         assert factors is not None
@@ -167,7 +179,14 @@ class BayesianQuadrature(Method):
 
 @dataclass(frozen=True)
 class KernelGram:
-    """A product kernel in coordinates of unit spread."""
+    """A product kernel in coordinates of unit spread, as a function of log lengthscales.
+
+    One log lengthscale is broadcast to all coordinates, so that isotropic and separate
+    lengthscales share the code.
+
+    Attributes:
+        kernel: of one coordinate, multiplied over coordinates.
+    """
 
     kernel: Kernel
 
@@ -179,7 +198,19 @@ class KernelGram:
 
 @dataclass(frozen=True)
 class ProductFrame:
-    """Coordinates in which the measure is a mixture of products, centered and of unit spread."""
+    """Coordinates in which the measure is a mixture of products, centered and of unit spread.
+
+    The `KernelFrame` of Bayesian quadrature. Unit spread lets one search range serve all data;
+    integrals are taken in the coordinates of the measure.
+
+    Attributes:
+        gram: the kernel.
+        dim: number of lengthscales, 1 or d.
+        factors: of the measure, and the coordinates in which it has them.
+        center: mean of the points in those coordinates, (d,).
+        unit: their standard deviation, (d,).
+        exponents: of the monomials of the mean, (q, d).
+    """
 
     gram: KernelGram
     dim: int
@@ -189,7 +220,15 @@ class ProductFrame:
     exponents: np.ndarray  # (q, d), of the monomials of the mean
 
     def at(self, points: Points) -> tuple[Array, Array]:
-        """Coordinates and monomials."""
+        """Coordinates and monomials.
+
+        Args:
+            points: in the user's coordinates; no scores are asked for.
+
+        Returns:
+            Centered and scaled coordinates (n, d), and the monomials of the prior mean there, (n,
+            q).
+        """
         t = (self.factors.affine.points(points.x) - self.center) / self.unit
         basis = np.empty((len(t), len(self.exponents)))
         for column, exponents in zip(basis.T, self.exponents, strict=True):
@@ -197,17 +236,35 @@ class ProductFrame:
         return t, basis
 
     def integrals(self, x: Array, log_lengthscales: Array) -> tuple[Array, float, Array]:
-        """Kernel means, their integral, and the integrals of the monomials."""
+        """Kernel means, their integral, and the integrals of the monomials.
+
+        Args:
+            x: points in the user's coordinates, (n, d).
+            log_lengthscales: in units of the spread of the points, (1,) or (d,).
+
+        Returns:
+            The kernel integrated over one argument, (n,), over both, and the moments (q,); what
+            the posterior of the integral is made of.
+        """
         lengthscales = self.lengthscales(log_lengthscales)
         z, v0 = embed(self.gram.kernel, lengthscales, self.factors, self.factors.affine.points(x))
         return np.asarray(z), float(v0), self.moments()
 
     def lengthscales(self, log_lengthscales: Array) -> Array:
-        """In the coordinates of the measure, (d,)."""
+        """In the coordinates of the measure, (d,).
+
+        Args:
+            log_lengthscales: in units of the spread of the points, as they are searched for.
+        """
         return self.unit * np.exp(log_lengthscales)
 
     def moments(self) -> Array:
-        """Integrals of the monomials, (q,)."""
+        """Integrals of the monomials, (q,), under the measure.
+
+        Products of moments of one coordinate, summed over the components of the mixture. Equal
+        marginals of a coordinate are integrated once; Gauss rules make those of normal and
+        uniform ones exact.
+        """
         if len(self.exponents) == 0:
             return np.zeros(0)
         degree = int(self.exponents.max())
@@ -237,6 +294,7 @@ def _moments(marginal: Marginal, center: float, unit: float, degree: int) -> Arr
     """`E[((z - center) / unit)^k]` for k up to `degree`."""
     powers = np.arange(degree + 1)
     if marginal.kind == "normal" and not marginal.truncated:
+        # Gauss rules of m nodes are exact up to degree 2 m - 1, here at least `degree`.
         nodes, weights = np.polynomial.hermite_e.hermegauss(degree // 2 + 1)
         t = (marginal.loc + marginal.scale * nodes - center) / unit
         return weights @ t[:, None] ** powers / weights.sum()

@@ -127,6 +127,10 @@ class BSN(Method):
 
         Three activation layers of 32 CELU units, penalized squares with an isotropic prior on all
         weights including theta0, L-BFGS to convergence, GGN-Laplace with tuned sigma and sigma0.
+        For comparisons with the paper; the defaults of `BSN()` are meant for use.
+
+        Args:
+            **options: any attribute of `BSN`, e.g. `width=64`.
         """
         published: dict[str, Any] = {
             "width": 32,
@@ -143,29 +147,57 @@ class BSN(Method):
 
     @property
     def expensive(self) -> bool:
-        """To fit; `Choose` skips it where a cheap method does well enough."""
+        """True: it trains several networks.
+
+        `Choose` therefore skips it where a cheap method already leaves next to nothing of f.
+        """
         return True
 
     @property
     def light(self) -> "BSN":
-        """One network only: for ranking."""
+        """The same with the network of the first fold only.
+
+        That one still has held-out points that say when to stop. For ranking, where the model
+        counts and not its error bar.
+        """
         return replace(self, members=1)
 
     @property
     def holds_out(self) -> bool:
-        """Whether the answer is cross-fitted already."""
+        """Whether the answer is cross-fitted already: always, unless `folds=1`.
+
+        With one network on all of the data, as in the paper, `Method.estimate` may still
+        cross-fit it from outside.
+        """
         return self.folds == "auto" or self.folds > 1
 
     def with_folds(self, folds: int) -> "BSN":
-        """The same with so many folds, unless it is to train one network on all data."""
+        """The same with so many folds, unless it is to train one network on all data.
+
+        `folds=1` was then chosen on purpose, and the folds of a check are those of
+        `Method.estimate`.
+        """
         return replace(self, folds=folds) if self.holds_out else self
 
     def obstacle(self, data: Dataset, measure: Measure | None) -> str | None:
-        """Why it cannot be used on such data, or None."""
+        """Why it cannot be used on such data, or None.
+
+        The Stein operator needs the score at every point, given or from the measure, and
+        coordinates that vary, because they are standardized.
+        """
         return score_obstacle(data, measure)
 
     def fit(self, data: Dataset, measure: Measure | None, context: Context) -> Fit:
-        """Choose a kind of network, train one for each fold, combine; see `Method.fit`."""
+        """Choose a kind of network, train one for each fold, combine; see `Method.fit`.
+
+        An integrand that stays rough after the race of activations is fitted box by box between
+        its jumps, or by a deeper network, where held-out points confirm either. A start that is a
+        `Shape` skips the race.
+
+        Returns:
+            The combined answer in the units of f, its check from the folds, the average of the
+            networks as the model, and the chosen shape as the start of a fit to more data.
+        """
         trainer = self._trainer(data, measure, context)
         partition = self._partition(data, measure)
         if isinstance(context.start, Shape):

@@ -46,6 +46,9 @@ def _family() -> tuple[Method, ...]:
 class ChooseStart(WarmStart):
     """What the next, larger dataset may start from.
 
+    With a tolerance, `integrate` fits again and again to more points. The winner then starts from
+    its last fit, and methods that were far behind are not tried again.
+
     Attributes:
         starts: of the method that won, by its name.
         dropped: names of methods that were far behind.
@@ -91,19 +94,33 @@ class Choose(Method):
 
     @property
     def holds_out(self) -> bool:
-        """The winner is cross-fitted."""
+        """True: `fit` cross-fits the winner, so that `Method.estimate` makes no second check."""
         return True
 
     def with_folds(self, folds: int) -> "Choose":
-        """The same with so many folds of the check."""
+        """The same with so many folds of the check.
+
+        The halves that rank the candidates stay two. An expensive winner still has two folds
+        beyond 2,000 points, where each fit is costly.
+        """
         return replace(self, folds=folds)
 
     def winner(self, fit: Fit) -> Method:
-        """The candidate that a fit was made with; itself for a constant f."""
+        """The candidate that a fit was made with; itself for a constant f.
+
+        Looked up by `Fit.chosen`, which is why every candidate needs a name of its own.
+        """
         return next((method for method in self.methods if method.name == fit.chosen), self)
 
     def fit(self, data: Dataset, measure: Measure | None, context: Context) -> Fit:
-        """Rank, refit the winner, cross-fit it; see `Method.fit`."""
+        """Rank, refit the winner, cross-fit it; see `Method.fit`.
+
+        Returns:
+            The winner's fit to all of the data, with a row for every candidate in `candidates`
+            and the winner's name in `chosen`. It is suspect where any candidate found the data at
+            odds with an identity that has to hold, because that concerns the data and not the
+            method.
+        """
         start = context.start
         before = start if isinstance(start, ChooseStart) else ChooseStart()
         trials = self._rank(data, measure, context, before.dropped)
@@ -135,7 +152,11 @@ class Choose(Method):
         full: Fit,
         context: Context,
     ) -> Fit:
-        """The winner's fit to all but some rows."""
+        """The winner's fit to all but some rows, started from the winner's part of the warm start.
+
+        Candidates are not ranked again: the check is of the method that made the answer. Where
+        `full` was not made by a choice, as for a constant f, this method itself is refitted.
+        """
         start, winner = full.warm_start, self.winner(full)
         if winner is self:  # nothing was chosen yet
             return super().refit_without(rows, data, measure, full, context)
@@ -252,6 +273,7 @@ def _trial(method: Method, data: Dataset, measure: Measure | None, context: Cont
     varying = spread > 0
     if not np.isfinite(rms).all():
         return _Trial(method, note="no finite held-out error")
+    # The floor keeps the logarithm finite for a model that is exact on the held-out points.
     error = float(np.exp(np.mean(np.log(np.maximum(rms[varying] / spread[varying], 1e-300)))))
     return _Trial(method, fit, error, whole=len(train) <= MOST_RANKED)
 

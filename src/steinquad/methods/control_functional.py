@@ -69,16 +69,21 @@ class ControlFunctional(Method):
 
     @property
     def expensive(self) -> bool:
-        """It takes n^3 operations, many times."""
+        """True: every evaluation of the criterion factors an n by n matrix, n^3 operations."""
         return True
 
     @property
     def warm_folds(self) -> bool:
-        """A few hyperparameters are all that a start tells."""
+        """True: a start has only a few hyperparameters, which hardly remember any single point."""
         return True
 
     def obstacle(self, data: Dataset, measure: Measure | None) -> str | None:
-        """Why it cannot be used on such data, or None."""
+        """Why it cannot be used on such data, or None.
+
+        It needs three points of positive weight, a score at each of them, coordinates that vary,
+        and memory for the n by n covariance within `memory_limit`. No measure is needed where
+        scores are given.
+        """
         kept = data.effective_weights > 0
         if kept.sum() < 3:
             return f"x has {kept.sum()} points of positive weight; {self.name} needs at least 3."
@@ -88,7 +93,13 @@ class ControlFunctional(Method):
         return memory_obstacle(int(kept.sum()), self.memory_limit)
 
     def fit(self, data: Dataset, measure: Measure | None, context: Context) -> Fit:
-        """Find the hyperparameters, solve, test the scores; see `Method.fit`."""
+        """Find the hyperparameters, solve, test the scores; see `Method.fit`.
+
+        Returns:
+            theta0, the generalized least squares mean under the Stein covariance, with its
+            posterior variance. Suspect where draws of the measure violate the Stein identity,
+            because theta0 is then not the integral.
+        """
         points, support = Points.of(data, measure), data.support or Support.real(data.dim)
         boundary = Boundary().fit(points, support)
         kind = "diagonal" if support.bounded else self.standardize
@@ -106,7 +117,14 @@ class ControlFunctional(Method):
 
 @dataclass(frozen=True)
 class SteinGram:
-    """The Stein kernel with a mean variance near one whatever the lengthscales are."""
+    """The Stein kernel with a mean variance near one whatever the lengthscales are.
+
+    Without that division the variance would change with the squares of the lengthscales, and
+    amplitude and nugget with them, which makes their search harder.
+
+    Attributes:
+        kernel: the radial kernel under the Stein operator.
+    """
 
     kernel: RadialKernel
 
@@ -122,7 +140,16 @@ class SteinGram:
 
 @dataclass(frozen=True)
 class SteinFrame:
-    """Standardized coordinates, multiplier and drift; all but the constant integrates to 0."""
+    """Standardized coordinates, multiplier and drift; all but the constant integrates to 0.
+
+    The `KernelFrame` of control functionals.
+
+    Attributes:
+        gram: the Stein kernel.
+        dim: number of lengthscales, 1 or d.
+        boundary: multiplier that vanishes on the finite faces of the support.
+        affine: from the user's coordinates to standardized ones.
+    """
 
     gram: SteinGram
     dim: int
@@ -130,16 +157,28 @@ class SteinFrame:
     affine: Affine
 
     def at(self, points: Points) -> tuple[SteinPoints, Array]:
-        """Coordinates, multiplier and drift; the basis is a constant."""
+        """Coordinates, multiplier and drift; the basis is a constant.
+
+        Args:
+            points: with scores, in the user's coordinates.
+
+        Returns:
+            What `stein_gram` takes, in standardized coordinates, and a column of ones (n, 1),
+            whose coefficient is theta0.
+        """
         value, slope = self.boundary(points)
         drift = self.affine.score(value * points.score + slope)
         return (self.affine.points(points.x), value, drift), np.ones((len(drift), 1))
 
     def integrals(self, x: Array, log_lengthscales: Array) -> tuple[Array, float, Array]:
-        """Zero but for the constant."""
+        """Zero but for the constant, whatever the lengthscales are.
+
+        By the Stein identity the kernel integrates to zero in each argument, so the integral of
+        the process is the coefficient of the constant, theta0.
+        """
         del log_lengthscales
         return np.zeros(len(x)), 0.0, np.ones(1)
 
     def lengthscales(self, log_lengthscales: Array) -> Array:
-        """In standardized coordinates."""
+        """In standardized coordinates, one or (d,), as `Fit.stats` reports them."""
         return np.exp(log_lengthscales)

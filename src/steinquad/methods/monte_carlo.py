@@ -33,16 +33,26 @@ class MonteCarlo(Method):
 
     @property
     def averages(self) -> bool:
-        """An average fits no model."""
+        """True: an average fits no model, so there is nothing to cross-fit."""
         return True
 
     def obstacle(self, data: Dataset, measure: Measure | None) -> str | None:
-        """Why the data cannot be averaged, or None."""
+        """Why the data cannot be averaged, or None.
+
+        Points of a grid, say, are no sample of the measure. Scores and a measure are not needed,
+        so nothing else stands in its way.
+        """
         del measure
         return not_a_sample(data)
 
     def fit(self, data: Dataset, measure: Measure | None, context: Context) -> Fit:
-        """Average the values; see `Method.fit`."""
+        """Average the values; see `Method.fit`.
+
+        Returns:
+            The weighted average with its standard error. The status is suspect where few weights
+            dominate, or where draws that count as independent are autocorrelated;
+            `stats["effective_sample_size"]` is that of the worst output.
+        """
         del measure, context
         weights = data.effective_weights
         std, dof = standard_error(data.fx, weights, data.groups)
@@ -60,7 +70,13 @@ class MonteCarlo(Method):
 
 
 def not_a_sample(data: Dataset) -> str | None:
-    """Why an average over the points is no expectation, in a sentence, or None."""
+    """Why an average over the points is no expectation, in a sentence, or None.
+
+    The obstacle that all averages share, `Subset` included.
+
+    Args:
+        data: of which `sampled` says whether the points were drawn from the measure.
+    """
     if data.sampled:
         return None
     return (

@@ -45,11 +45,19 @@ class Polynomial(Method):
         Regression(features=CdfLegendre(), order=self.order)  # checks the order
 
     def obstacle(self, data: Dataset, measure: Measure | None) -> str | None:
-        """Why it cannot be used on such data, or None."""
+        """Why it cannot be used on such data, or None.
+
+        With `features="auto"` this is the obstacle of the score features where those of the
+        distribution functions are not available, which need independent coordinates.
+        """
         return self._regression(data, measure).obstacle(data, measure)
 
     def fit(self, data: Dataset, measure: Measure | None, context: Context) -> Fit:
-        """Fit; see `Method.fit`."""
+        """Fit the regression on the features that the options and the measure select.
+
+        See `Method.fit` for arguments, and `Regression` for how the order and the decay of the
+        prior are chosen and what the `stats` hold.
+        """
         return self._regression(data, measure).fit(data, measure, context)
 
     def _regression(self, data: Dataset, measure: Measure | None) -> Regression:

@@ -38,16 +38,24 @@ class QuasiMonteCarlo(Method):
 
     @property
     def averages(self) -> bool:
-        """An average fits no model."""
+        """True: an average fits no model, so there is nothing to cross-fit."""
         return True
 
     @property
     def design(self) -> Sobol:
-        """Where it wants its points."""
+        """Independently scrambled Sobol points, with as many replicates as the method averages.
+
+        The replicate of each point comes with the sample as `Dataset.groups`.
+        """
         return Sobol(replicates=self.replicates)
 
     def obstacle(self, data: Dataset, measure: Measure | None) -> str | None:
-        """Why the data have no replicates to average, or None."""
+        """Why the data have no replicates to average, or None.
+
+        The error of quasi-Monte Carlo cannot be estimated from one replicate, because its points
+        depend on each other: at least two groups are needed, and points that are a sample of the
+        measure.
+        """
         del measure
         groups = 0 if data.groups is None else len(np.unique(data.groups))
         if groups < 2:
@@ -59,13 +67,19 @@ class QuasiMonteCarlo(Method):
         return not_a_sample(data)
 
     def fit(self, data: Dataset, measure: Measure | None, context: Context) -> Fit:
-        """Average the replicates; see `Method.fit`."""
+        """Average the replicates; see `Method.fit`.
+
+        Returns:
+            The weighted average of all points. Its covariance comes from the spread of the
+            replicates around it, with one degree of freedom fewer than there are replicates.
+        """
         del measure, context
         assert data.groups is not None
         weights = data.effective_weights
         sums = group_sums(data.fx, weights, data.groups)
         count = len(sums)
         mean = weighted_mean(data.fx, weights)
+        # The sums add up to zero, which costs one of their degrees of freedom.
         covariance = sums.T @ sums * count / (count - 1)
         return Fit(
             theta0=mean,

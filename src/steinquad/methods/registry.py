@@ -27,7 +27,11 @@ METHODS: dict[str, Callable[[], Method]] = {
 
 
 def names() -> tuple[str, ...]:
-    """Every name that `method_named` knows, the default first: for help and for complaints."""
+    """Every name that `method_named` knows, the default first: for help and for complaints.
+
+    Returns:
+        Keys of the table of methods, in the order in which they should be listed.
+    """
     return tuple(METHODS)
 
 

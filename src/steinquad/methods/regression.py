@@ -43,6 +43,10 @@ DECAYS: dict[str, Callable[[Array], Array]] = {
 class Regression(Method):
     """Exact Bayesian linear regression `f = theta0 + features . w`; theta0 is the integral.
 
+    The posterior is available in closed form for any number of outputs, so orders and prior
+    scales are compared by their leave-one-out residuals and need no training. `Polynomial` is the
+    public way to it; use this class for features of one's own.
+
     Attributes:
         features: mean-zero functions, nested by order.
         order: how many of them, or "auto" for the order whose integral is known best.
@@ -61,7 +65,12 @@ class Regression(Method):
             raise InputError(f"order is {order!r}; give an integer >= 1 or 'auto'.")
 
     def obstacle(self, data: Dataset, measure: Measure | None) -> str | None:
-        """Why it cannot be used on such data, or None."""
+        """Why it cannot be used on such data, or None.
+
+        Either the features have an obstacle, such as scores that are missing, or fewer than four
+        points have positive weight. Whether an order has too many features for the points is for
+        `fit` to say.
+        """
         reason = self.features.obstacle(data, measure)
         used = int(np.sum(data.effective_weights > 0))
         if reason is None and used < 4:
@@ -69,7 +78,16 @@ class Regression(Method):
         return reason
 
     def fit(self, data: Dataset, measure: Measure | None, context: Context) -> Fit:
-        """Fit every order, keep the best; see `Method.fit`."""
+        """Fit every order, keep the best; see `Method.fit`.
+
+        Orders are compared by the width of the interval that each gives for theta0. With known
+        noise the points are weighted by it, and by what the model misses, in two further rounds.
+
+        Returns:
+            theta0 with the largest of three variances: of the posterior, of the leave-one-out
+            residuals, and of the step from the order before; suspect where low features do not
+            average to zero.
+        """
         features = self.features.fit(data, measure)
         outputs = Outputs.fit(data)
         importance = data.effective_weights
@@ -86,6 +104,7 @@ class Regression(Method):
         best = min(candidates, key=lambda each: each.spread)
         fit = best.fit
         order, size = best.order, len(degrees[best.order])
+        # A mean that is large beside the spread costs digits when it is subtracted.
         rounding = ROUNDING * (1.0 + np.abs(outputs.shift / outputs.scale))
         variance = np.maximum(best.variance, _truncation(candidates, best)) + rounding**2
         scored = features.needs_score and data.score is not None
@@ -194,6 +213,7 @@ def _variance(fit: LinearPosterior, factored: Factored, data: Dataset) -> tuple[
 
     The first presumes independent noise, the second does not.
     """
+    # Above zero, because the geometric mean of the spreads takes logarithms.
     variance = np.maximum(fit.variance, np.finfo(float).tiny)
     if not data.sampled:
         return variance, max(factored.total - 1.0, 1.0)
@@ -218,7 +238,16 @@ def _truncation(candidates: list[_Candidate], best: _Candidate) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class LinearModel:
-    """The fitted combination of features at any points, in the units of f."""
+    """The fitted combination of features at any points, in the units of f.
+
+    Attributes:
+        features: fitted mean-zero functions.
+        order: up to which they are used.
+        outputs: from standard units to those of f.
+        factored: the factorization, for the centers of the features.
+        posterior: of theta0 and the weights.
+        scored: whether the features need scores.
+    """
 
     features: Features
     order: int

@@ -59,16 +59,21 @@ class Subset(Method):
 
     @property
     def expensive(self) -> bool:
-        """As the method itself."""
+        """As the method itself: its fit to `size` points is most of the cost."""
         return self.method.expensive
 
     @property
     def holds_out(self) -> bool:
-        """All points but some."""
+        """True: the points that were not fitted are held out and correct the answer."""
         return True
 
     def obstacle(self, data: Dataset, measure: Measure | None) -> str | None:
-        """Why the points cannot be averaged, or some of them not be fitted, or None."""
+        """Why the points cannot be averaged, or some of them not be fitted, or None.
+
+        At least two points of positive weight have to be left for the average, whose standard
+        error is the only one that is reported. Otherwise it is the obstacle of the method on the
+        fitted points.
+        """
         reason = not_a_sample(data)
         if reason:
             return reason
@@ -84,6 +89,11 @@ class Subset(Method):
         """Fit the method, then average what it leaves; see `Method.fit`.
 
         It never starts from an earlier fit, which may have seen the points that are averaged.
+
+        Returns:
+            The method's fit with a `correction` by the held-out average and the covariance of
+            that average, which is all of the uncertainty: theta0 itself cancels out of the
+            answer's error.
         """
         rows, averaged = self._split(data)
         fit = self.method.checked_fit(data.take(rows), measure, context.starting(None))

@@ -55,12 +55,28 @@ class Surrogate:
         return np.sort(self.fresh, axis=1)
 
     def below(self, limits: Array, side: Literal["left", "right"]) -> Array:
-        """`P[g < limit]`, or at most for the side `right`, averaged over the folds, (k,)."""
+        """`P[g < limit]`, or at most for the side `right`, averaged over the folds, (k,).
+
+        Args:
+            limits: (k,).
+            side: "left" counts values strictly below a limit, "right" those equal to it too.
+
+        Returns:
+            Shares of the fresh draws, each fold's model weighted by its share of the simulated
+            points.
+        """
         parts = [np.searchsorted(row, limits, side) for row in self._sorted]
         return self.shares @ np.stack(parts) / self.fresh.shape[1]
 
     def noise(self, chances: Array) -> Array:
-        """Variance of such an average of finitely many draws, or a little more."""
+        """Variance of a chance from finitely many fresh draws, or a little more.
+
+        Binomial, as if the folds' models were one: their average over the same draws varies no
+        more.
+
+        Args:
+            chances: from `below`, (k,).
+        """
         return chances * (1 - chances) / self.fresh.shape[1]
 
 
@@ -73,9 +89,13 @@ def score_statistic(more: Array, less: Array, n: int, delta: Array, noise: Array
         n: all pairs.
         delta: difference of the two chances that is tested.
         noise: variance of what `delta` was found with.
+
+    Returns:
+        The statistic, infinite where the variance is zero and the counts do not match `delta`.
     """
     b = (2 * n - more + less) * delta - more - less
     c = -less * delta * (1 - delta)
+    # Most likely chance q of pairs with only the second, given delta: 2 n q^2 + b q + c = 0.
     only_second = (np.sqrt(np.maximum(b**2 - 8 * n * c, 0.0)) - b) / (4 * n)
     variance = n * np.maximum(2 * only_second + delta * (1 - delta), 0.0) + n**2 * noise
     gap = more - less - n * delta
@@ -84,7 +104,18 @@ def score_statistic(more: Array, less: Array, n: int, delta: Array, noise: Array
 
 
 def chance(values: Array, model: Surrogate, kind: str, limit: float) -> Statistic:
-    """`P[f > limit]` or `P[f < limit]`."""
+    """`P[f > limit]` or `P[f < limit]` through a model, with the interval of the score test.
+
+    Args:
+        values: of f at the simulated points, (n,).
+        model: cross-fitted models of this output.
+        kind: "above" or "below".
+        limit: of the event.
+
+    Returns:
+        The model's chance plus what pairs of value and prediction disagree by, and the chances
+        that the test does not refuse.
+    """
     if kind == "above":
         inside, guessed = values > limit, model.held > limit
         of_model = 1 - model.below(np.array([limit]), "right")
@@ -97,6 +128,7 @@ def chance(values: Array, model: Surrogate, kind: str, limit: float) -> Statisti
     def excess(p: float, sign: float) -> float:
         delta = p - of_model
         statistic = score_statistic(np.array([more]), np.array([less]), n, delta, noise)
+        # Without variance the statistic is infinite, which a root finder cannot bracket.
         return float(np.clip(statistic[0], -1e9, 1e9)) - sign * CRITICAL
 
     def end(sign: float) -> float:
@@ -111,7 +143,18 @@ def chance(values: Array, model: Surrogate, kind: str, limit: float) -> Statisti
 
 
 def quantile(values: Array, model: Surrogate, p: float) -> Statistic:
-    """The value below which f lies with probability p."""
+    """The value below which f lies with probability p, through a model.
+
+    Args:
+        values: of f at the simulated points, (n,).
+        model: cross-fitted models of this output.
+        p: probability, between 0 and 1.
+
+    Returns:
+        Where the corrected distribution function reaches p, and an interval of all limits at
+        which the score test does not refuse p; its ends are infinite where the sample does not
+        bound them.
+    """
     n = len(values)
     cells = np.quantile(model.fresh, np.linspace(0.0, 1.0, CELLS + 1))
     # A model that is exact but for rounding: no limit lies between it and the value.

@@ -101,7 +101,18 @@ def distributions(
     estimate: Estimate | None,
     progress: Progress,
 ) -> tuple[tuple[Statistic, ...], ...]:
-    """The same with wishes for each output; one model serves them all."""
+    """The same with requests for each output; one model serves them all.
+
+    Args:
+        data: as for `distribution`, checked.
+        requested: for each output, in the order of the outputs.
+        measure: what the points were drawn from; None for statistics of the values alone.
+        method: that fits the model; of `Choose` the winner is taken.
+        draws: fresh draws by which the distribution of the model is known.
+        seed: of folds, fits and fresh draws.
+        estimate: the answer for the mean, if there is one, which saves choosing again.
+        progress: called with (step, total, loss) while a method is trained.
+    """
     modelled = measure is not None and not data.constant.all()
     if modelled and isinstance(method, Choose):
         if estimate is None:
@@ -153,6 +164,7 @@ def _surrogates(
     if folds < 2 or "sample" not in measure.provides:
         return None
     own = np.random.SeedSequence([seed, STREAM]).generate_state(1, np.uint64)[0]
+    # 63 bits, so that the seed also fits a signed integer.
     x = measure.sample(max(min(draws, MOST_PAIRS // data.n), 2), seed=int(own >> 1))
     full = data.completed(measure.score(data.x), measure.support, measure.names)
     fresh = Points(x, measure=measure)

@@ -16,7 +16,15 @@ QUANTILES = (0.05, 0.5, 0.95)  # unless others are asked for
 
 @dataclass(frozen=True)
 class Requested:
-    """Quantiles, by their probabilities, and limits of which the chances are requested."""
+    """Quantiles, by their probabilities, and limits of which the chances are requested.
+
+    Checked when it is made: probabilities strictly between 0 and 1, limits finite.
+
+    Attributes:
+        quantiles: probabilities of the quantiles.
+        above: limits; the chance that f exceeds each.
+        below: limits; the chance that f stays below each.
+    """
 
     quantiles: Sequence[float] = QUANTILES
     above: Sequence[float] = ()
@@ -37,7 +45,13 @@ class Requested:
 
     @classmethod
     def parse(cls, name: str, given: Any) -> "Requested":
-        """From a mapping of an output's settings, whose unknown keys are refused."""
+        """From a mapping of an output's settings, whose unknown keys are refused.
+
+        Args:
+            name: of the output, for messages.
+            given: mapping with any of `quantiles`, `above` and `below`, as a study file has it;
+                anything else is an `InputError` about `outputs`.
+        """
         known = [field.name for field in fields(cls)]
         if not isinstance(given, Mapping):
             raise InputError.about("outputs", f"has {given!r} for {name!r}; give a mapping")
@@ -53,7 +67,12 @@ class Requested:
             raise InputError.about("outputs", problem) from None
 
     def asked(self) -> Iterator[tuple[str, float | None]]:
-        """Kind and argument of every statistic, in the order in which they are reported."""
+        """Kind and argument of every statistic, in the order in which they are reported.
+
+        Yields:
+            `("std", None)`, then quantiles with their probabilities, then chances above and below
+            with their limits.
+        """
         yield "std", None
         yield from (("quantile", float(p)) for p in self.quantiles)
         yield from (("above", float(limit)) for limit in self.above)

@@ -21,7 +21,16 @@ TAIL = (1 - LEVEL) / 2
 
 
 def chance(values: Array, kind: str, limit: float) -> Statistic:
-    """`P[f > limit]` or `P[f < limit]`, from values (n,)."""
+    """`P[f > limit]` or `P[f < limit]`, with the interval of Clopper and Pearson.
+
+    Args:
+        values: independent draws of f, (n,).
+        kind: "above" or "below".
+        limit: of the event; values equal to it are in neither.
+
+    Returns:
+        The share of values in the event; the interval has an end at 0 or 1 where none or all are.
+    """
     n = len(values)
     k = int(np.sum(values > limit if kind == "above" else values < limit))
     low = float(betaincinv(k, n - k + 1, TAIL)) if k > 0 else 0.0
@@ -30,7 +39,16 @@ def chance(values: Array, kind: str, limit: float) -> Statistic:
 
 
 def quantile(values: Array, p: float) -> Statistic:
-    """The value below which f lies with probability p, between two order statistics."""
+    """The value below which f lies with probability p, between two order statistics.
+
+    Args:
+        values: independent draws of f, (n,).
+        p: probability, between 0 and 1.
+
+    Returns:
+        The median-unbiased quantile of the sample. An end of the interval is infinite where the
+        sample is too small to bound the quantile on that side.
+    """
     n = len(values)
     ordered = np.concatenate([[-np.inf], np.sort(values), [np.inf]])
     chances = bdtr(np.arange(n), n, p)  # that at most so many values lie below the quantile
@@ -40,7 +58,15 @@ def quantile(values: Array, p: float) -> Statistic:
 
 
 def spread(values: Array, groups: np.ndarray | None) -> Statistic:
-    """The standard deviation."""
+    """The standard deviation, with an interval that is symmetric on a log scale.
+
+    Args:
+        values: draws of f, (n,).
+        groups: replicates of a randomized design, (n,), or None for independent draws.
+
+    Returns:
+        Zero with an interval of width zero where all values are equal.
+    """
     n = len(values)
     squares = (values - values.mean()) ** 2 * (n / (n - 1))
     error, dof = standard_error(squares[:, None], np.ones(n), groups)
@@ -48,6 +74,7 @@ def spread(values: Array, groups: np.ndarray | None) -> Statistic:
     if variance == 0:
         return Statistic("std", None, 0.0, 0.0, 0.0)
     std = float(np.sqrt(variance))
+    # The log of a std has half the relative error of the variance (delta method).
     first = stdtrit(dof, 1 - TAIL) * float(error[0]) / (2 * variance)
     factor = float(np.exp(first + ndtri(1 - TAIL) ** 2 / (2 * n)))
     return Statistic("std", None, std, std / factor, std * factor)

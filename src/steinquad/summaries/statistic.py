@@ -34,7 +34,7 @@ class Statistic:
 
     @property
     def width(self) -> float:
-        """Length of the interval."""
+        """Length of the interval, infinite where an end is; `better` compares by it."""
         return self.high - self.low
 
     def label(self, output: str) -> str:
@@ -50,7 +50,14 @@ class Statistic:
         return f"P[{output} {'>' if self.kind == 'above' else '<'} {self.at:.6g}]"
 
     def describe(self, output: str) -> str:
-        """The statistic in one line, as many digits as the interval is worth."""
+        """The statistic in one line, as many digits as the interval is worth.
+
+        Args:
+            output: name of the output, as in `label`.
+
+        Returns:
+            Label, value and interval, and whether a model of f was used.
+        """
         half = self.width / 2
         known = 0 < half < np.inf and self.value != 0
         digits = int(np.clip(np.log10(abs(self.value) / half) + 3, 3, 15)) if known else 4
@@ -59,14 +66,25 @@ class Statistic:
         return f"{self.label(output)} = {self.value:.{digits}g}   95 %: {ends}{source}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain numbers, ready for JSON; None for an end that is not finite."""
+        """Plain numbers, ready for JSON; None for an end that is not finite.
+
+        JSON has no infinity, and a small sample may not bound a quantile.
+        """
         plain = asdict(self)
         ends = {key: plain[key] if np.isfinite(plain[key]) else None for key in ("low", "high")}
         return plain | ends
 
 
 def better(plain: Statistic, corrected: Statistic) -> Statistic:
-    """The corrected one where its interval is clearly shorter."""
+    """The corrected one where its interval is clearly shorter, marked as using the model.
+
+    Clearly is by a fifth or more: choosing the shorter of two intervals by chance would cost
+    cover, and statistics of the values alone presume less.
+
+    Args:
+        plain: from the simulated values alone.
+        corrected: the same statistic through a model.
+    """
     if not np.isfinite([corrected.value, corrected.width]).all():
         return plain
     if corrected.width < CLEARLY * plain.width:
