@@ -27,6 +27,8 @@ def marginal_panels(marginal: Marginal) -> Array:
     """Edges of panels on which Gauss-Legendre resolves the density of `marginal`.
 
     Refused where its integral by the fine rule is not 1: heavy poles, or a wrong density.
+
+    The first edges are quantiles far into both tails, which adapt to any location and scale.
     """
     tails = 2.0 ** -np.array([40, 32, 24, 16, 8, 4, 2])
     quantiles = marginal.icdf(np.concatenate([tails, [0.5], 1 - tails[::-1]]))
@@ -52,6 +54,8 @@ def profile_panels(kernel: Kernel, far: float) -> Array:
     """Edges of panels on [-far, far] on which Gauss-Legendre resolves the kernel's profile.
 
     In units of the lengthscale; a kernel with a kink has an edge at 0.
+
+    Cached, since every call for the same kernel and range needs the same edges.
     """
     steps = 2.0 ** np.arange(-1, max(0.0, math.ceil(math.log2(far))))
     steps = np.concatenate([steps[steps < far], [far]])
@@ -100,7 +104,14 @@ def adapted(function: Callable[[Array], Array], edges: Array) -> Array | None:
 
 
 def total(function: Callable[[Array], Array], panels: Array) -> float:
-    """The integral of `function` over all panels by the fine rule, summed without rounding."""
+    """The integral of `function` over all panels by the fine rule, summed without rounding.
+
+    Panels of very different sizes contribute; `math.fsum` keeps the small ones of the tails.
+
+    Args:
+        function: the integrand, (n,) -> (n,).
+        panels: edges, as `adapted` gives them.
+    """
     return math.fsum(_panel_sums(function, panels[:-1], panels[1:], FINE))
 
 
@@ -114,12 +125,20 @@ def _panel_sums(
 
 
 def flat(function: Callable[[Array], Array], y: Array) -> Array:
-    """A function of (n,) at every entry of an array of any shape."""
+    """A function of (n,) at every entry of an array of any shape.
+
+    One call for all nodes of all panels: a distribution's functions, which expect one axis, then
+    run once instead of once for each panel.
+    """
     return function(y.ravel()).reshape(y.shape)
 
 
 def numpy_profile(kernel: Kernel) -> Callable[[Array], Array]:
-    """The kernel's profile from NumPy to NumPy, padded so that JAX compiles for few shapes."""
+    """The kernel's profile from NumPy to NumPy, padded so that JAX compiles for few shapes.
+
+    Lengths are rounded up to powers of two, at least 1,024: adaptive quadrature asks for many
+    different lengths, and each would be a compilation.
+    """
 
     @float64
     def profile(t: Array) -> Array:
@@ -131,7 +150,12 @@ def numpy_profile(kernel: Kernel) -> Callable[[Array], Array]:
 
 
 def unresolved(marginal: Marginal, why: str) -> InputError:
-    """The error for a marginal that quadrature cannot integrate against, with what to use."""
+    """The error for a marginal that quadrature cannot integrate against, with what to use.
+
+    Args:
+        marginal: the distribution, whose name goes into the message.
+        why: the cause, as the end of a sentence that begins with "because".
+    """
     return InputError(
         f"the distribution {marginal} has no kernel mean, because {why}; use a method that needs "
         "only scores: sq.ControlFunctional, sq.BSN or sq.Polynomial."

@@ -24,10 +24,17 @@ class Kernel(ABC):
         """kappa(t) of distances in units of the lengthscale, elementwise.
 
         Even, kappa(0) = 1, written in `jax.numpy`, with a finite derivative at 0 too.
+
+        It decides the smoothness of the Gaussian process in each coordinate, and is all that a new
+        kernel must define.
         """
 
     def gram(self, x: Any, y: Any, lengthscales: Any) -> Any:
-        """Kernel matrix, (n, d), (m, d), (d,) -> (n, m); a JAX array, differentiable."""
+        """Kernel matrix, (n, d), (m, d), (d,) -> (n, m); a JAX array, differentiable.
+
+        One coordinate at a time is multiplied in. Override it where the product has a faster form,
+        as the squared exponential does.
+        """
         x, y, lengthscales = jnp.asarray(x), jnp.asarray(y), jnp.asarray(lengthscales)
         value = jnp.ones((x.shape[0], y.shape[0]), jnp.result_type(x, y, lengthscales))
         for i in range(x.shape[1]):  # no (n, m, d) array

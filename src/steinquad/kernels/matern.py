@@ -30,16 +30,28 @@ class Matern(Kernel):
 
     @property
     def rate(self) -> float:
-        """`sqrt(2 nu)`, by which scaled distances are multiplied."""
+        """`sqrt(2 nu)`, by which scaled distances are multiplied.
+
+        The convention of Rasmussen and Williams, with which lengthscales of different nu mean
+        about the same distance and large nu tends to the squared exponential.
+        """
         return (2 * self.nu) ** 0.5
 
     @property
     def polynomial(self) -> tuple[float, ...]:
-        """Coefficients of 1, s, s^2 before `exp(-s)`."""
+        """Coefficients of 1, s, s^2 before `exp(-s)`.
+
+        In increasing order of the power: one coefficient for nu = 1/2, two for 3/2 and three for
+        5/2. The closed forms of the kernel means read it.
+        """
         return POLYNOMIALS[self.nu]
 
     def profile(self, t: Any) -> Any:
-        """kappa(t) of distances in units of the lengthscale of either sign, elementwise."""
+        """kappa(t) of distances in units of the lengthscale of either sign, elementwise.
+
+        Written with the absolute value, so that its derivative at 0 is finite; a square root of
+        t^2 would give NaN there.
+        """
         s = self.rate * jnp.abs(t)
         return self._before(s) * jnp.exp(-s)
 
@@ -47,6 +59,8 @@ class Matern(Kernel):
         """Kernel matrix, (n, d), (m, d), (d,) -> (n, m), with one exponential for all coordinates.
 
         Faster than one for each; beyond `MOST_TOGETHER` coordinates it could overflow.
+
+        The polynomials are multiplied and the exponents added.
         """
         x, y, lengthscales = jnp.asarray(x), jnp.asarray(y), jnp.asarray(lengthscales)
         if x.shape[1] > MOST_TOGETHER:

@@ -25,7 +25,11 @@ SMALLEST_SQUARE = 1e-24  # distances below its root count as zero, where sqrt ha
 
 
 class RadialKernel(ABC):
-    """`k(x, y) = phi(|x - y|^2)`, twice differentiable; subclass it to add one."""
+    """`k(x, y) = phi(|x - y|^2)`, twice differentiable; subclass it to add one.
+
+    A Stein kernel takes a derivative in each argument, hence two of phi. Distances arrive already
+    divided by the lengthscales.
+    """
 
     @abstractmethod
     def __call__(self, s: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
@@ -34,7 +38,11 @@ class RadialKernel(ABC):
 
 @dataclass(frozen=True)
 class RadialRBF(RadialKernel):
-    """`phi(s) = exp(-s / 2)`."""
+    """`phi(s) = exp(-s / 2)`.
+
+    The squared exponential of the distance r with s = r^2: for smooth integrands and scores. Its
+    Stein kernel is as smooth as the score is.
+    """
 
     def __call__(self, s: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
         """The function and its derivatives."""
@@ -47,6 +55,8 @@ class RadialMatern52(RadialKernel):
     """`phi(r^2) = (1 + q + q^2 / 3) exp(-q)` with `q = sqrt(5) r`: the roughest that will do.
 
     Its Stein kernel has the smoothness of Matern 1/2.
+
+    For integrands that are continuous but not smooth.
     """
 
     def __call__(self, s: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
@@ -79,6 +89,7 @@ def stein_gram(
         for z, multiplier, drift in (rows, columns)
     )
     squares = jnp.sum(u * u, axis=1)[:, None] + jnp.sum(v * v, axis=1) - 2.0 * u @ v.T
+    # Rounding may leave a small negative square between points that are nearly the same.
     phi, slope, curvature = kernel(jnp.maximum(squares, 0.0))
     # With delta = u - v: dk/du = 2 delta phi', dk/dv = -2 delta phi' and
     # d2k/du dv = -2 phi' - 4 delta^2 phi''.

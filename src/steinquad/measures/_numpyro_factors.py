@@ -31,7 +31,16 @@ SHORTEST_BATCH = 64
 
 @in_numpyro_rules
 def terms_of(dist: nd.Distribution, dim: int) -> Terms | None:
-    """The components of a distribution of `dim` coordinates, or None where they are unknown."""
+    """The components of a distribution of `dim` coordinates, or None where they are unknown.
+
+    Args:
+        dist: a numpyro distribution with empty batch shape.
+        dim: number of its coordinates, the size of the event.
+
+    Returns:
+        Weights and components: products of marginals or correlated normals, with nested mixtures
+        multiplied out.
+    """
     return _vector_terms(_Entry(dist, (), ()), dim)
 
 

@@ -20,7 +20,11 @@ R = TypeVar("R")
 
 
 def in_numpyro_rules(function: Callable[P, R]) -> Callable[P, R]:
-    """Run `function` in float64 and with JAX's default promotion, which numpyro relies on."""
+    """Run `function` in float64 and with JAX's default promotion, which numpyro relies on.
+
+    The rest of the library may run under strict promotion rules, under which numpyro's
+    broadcasting of parameters would raise. Use it as a decorator of whatever calls numpyro.
+    """
 
     @wraps(function)
     def scoped(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -31,7 +35,14 @@ def in_numpyro_rules(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def implemented(function: Callable[[Any], Any], argument: Any) -> bool:
-    """Whether numpyro implements it; some inverses need a package that may be absent."""
+    """Whether numpyro implements it; some inverses need a package that may be absent.
+
+    Only shapes are evaluated, so the question costs no computation.
+
+    Args:
+        function: a method such as `dist.cdf`.
+        argument: anything of the shape and type that the method takes.
+    """
     try:
         jax.eval_shape(function, argument)
     except (ImportError, NotImplementedError):
@@ -40,14 +51,22 @@ def implemented(function: Callable[[Any], Any], argument: Any) -> bool:
 
 
 def unwrap(dist: nd.Distribution) -> nd.Distribution:
-    """What is repeated or reinterpreted by `.expand` and `.to_event`."""
+    """What is repeated or reinterpreted by `.expand` and `.to_event`.
+
+    Both wrappers only rearrange batch and event axes, so that the scalar cdf and the parameters
+    are those of the distribution inside. Wrappers in wrappers are removed too.
+    """
     while isinstance(dist, nd.Independent | nd.ExpandedDistribution):
         dist = dist.base_dist
     return dist
 
 
 def cdf_cancels(dist: Any) -> bool:
-    """Whether a truncated distribution's cdf has lost its digits, far in the right tail."""
+    """Whether a truncated distribution's cdf has lost its digits, far in the right tail.
+
+    numpyro truncates by a difference of two values of the base's cdf, which leaves no digits where
+    both are close to 1. Such a cdf is then treated as unknown.
+    """
     if not isinstance(dist, nd.LeftTruncatedDistribution | nd.TwoSidedTruncatedDistribution):
         return False
     two_sided = isinstance(dist, nd.TwoSidedTruncatedDistribution)

@@ -14,7 +14,15 @@ __all__ = ["support_of"]
 
 
 def support_of(dist: nd.Distribution, dim: int) -> Support:
-    """The support of `dist` as a box, or an error that says why it has none."""
+    """The support of `dist` as a box, or an error that says why it has none.
+
+    Mixtures must have one support in all components, and the sides that transforms of a bounded
+    base close are added to what numpyro declares.
+
+    Args:
+        dist: a numpyro distribution.
+        dim: number of its coordinates.
+    """
     if dist.support is None:
         raise InputError(
             f"measure {type(dist).__name__} declares no support; pass its log density to "

@@ -18,7 +18,11 @@ ROUNDING = 1e-3
 
 
 def is_stock(dist: Distribution) -> bool:
-    """Whether `dist` and all inside it are numpyro's own classes, whose pytrees are complete."""
+    """Whether `dist` and all inside it are numpyro's own classes, whose pytrees are complete.
+
+    Only such an object can be passed through `jax.jit` as an argument, or rebuilt from its
+    constructor's arguments, without losing state that a user's class may keep elsewhere.
+    """
     own = type(dist).__module__.split(".")[0] == "numpyro"
     return own and all(is_stock(inner) for inner in _inner(dist))
 

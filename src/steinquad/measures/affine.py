@@ -31,16 +31,31 @@ class Affine:
     inverse: Array
 
     def points(self, x: Array) -> Array:
-        """Points x of the user as points z, (n, d) -> (n, d)."""
+        """Points x of the user as points z, (n, d) -> (n, d).
+
+        Apply it to every batch before a kernel, a network or a polynomial sees it; scores of the
+        same batch go through `score`.
+        """
         return (x - self.shift) @ self.inverse.T
 
     def score(self, score: Array) -> Array:
-        """Scores with respect to x as scores with respect to z, (n, d) -> (n, d): times L."""
+        """Scores with respect to x as scores with respect to z, (n, d) -> (n, d): times L.
+
+        This is the chain rule `grad_z log pi = L^T grad_x log pi` for row vectors; the same map
+        takes the drift of a multiplied field to z.
+        """
         return score @ self.matrix
 
     @classmethod
     def identity(cls, dim: int) -> "Affine":
-        """The user's own coordinates, z = x."""
+        """The user's own coordinates, z = x.
+
+        For distributions that factorize in x itself, and for methods that were asked to leave the
+        coordinates alone.
+
+        Args:
+            dim: number of coordinates, d.
+        """
         return cls(np.zeros(dim), np.eye(dim), np.eye(dim))
 
     @classmethod

@@ -38,7 +38,11 @@ class Measure(ABC):
 
     @property
     def dim(self) -> int:
-        """Number of coordinates."""
+        """Number of coordinates.
+
+        The d of every shape (n, d) in this class; it is read from the support, so that the two
+        cannot disagree.
+        """
         return self.support.dim
 
     @abstractmethod
@@ -52,6 +56,9 @@ class Measure(ABC):
         """Log density at each point, (n, d) -> (n,): minus infinity outside the support.
 
         Up to an additive constant where the normalization is unknown (`LogDensity`).
+
+        Needed by `Density` multipliers, `Truncated` and `Mixture`; the Stein methods themselves do
+        without it.
         """
         raise self._missing("log_density")
 
@@ -68,6 +75,9 @@ class Measure(ABC):
         """Distribution function of each coordinate, (n, d) -> (n, d).
 
         Only measures with independent coordinates provide it.
+
+        It turns draws into uniform variables, from which `CdfLegendre` builds polynomials of mean
+        zero. Values are 0 and 1 beyond the sides of the support.
         """
         raise self._missing("cdf")
 
@@ -75,6 +85,9 @@ class Measure(ABC):
         """Inverse of `cdf`, coordinate by coordinate: probabilities (n, d) to points (n, d).
 
         Probabilities 0 and 1 give the sides of the support.
+
+        It maps uniform or quasi-random points to points of the measure, so that low-discrepancy
+        sequences can be used with it.
         """
         raise self._missing("icdf")
 

@@ -12,7 +12,15 @@ __all__ = ["as_draw_request", "as_names", "as_probabilities", "as_samples"]
 
 
 def as_names(names: Sequence[str] | None, dim: int) -> tuple[str, ...]:
-    """Coordinate names, `x0, x1, ...` where none are given; refused unless dim distinct words."""
+    """Coordinate names, `x0, x1, ...` where none are given; refused unless dim distinct words.
+
+    Args:
+        names: a sequence of strings, a single string for a scalar measure, or None.
+        dim: number of coordinates of the measure.
+
+    Returns:
+        A tuple of `dim` strings; anything else raises `InputError`.
+    """
     if names is None:
         return tuple(f"x{i}" for i in range(dim))
     if isinstance(names, str):
@@ -26,7 +34,15 @@ def as_names(names: Sequence[str] | None, dim: int) -> tuple[str, ...]:
 
 
 def as_probabilities(p: Any, dim: int) -> Array:
-    """Probabilities as an (n, dim) float64 array, refused outside [0, 1]."""
+    """Probabilities as an (n, dim) float64 array, refused outside [0, 1].
+
+    Args:
+        p: what the user passed to `icdf`, (n, dim) or, for a scalar measure, (n,).
+        dim: number of coordinates of the measure.
+
+    Returns:
+        The checked array; both ends, 0 and 1, are allowed.
+    """
     array = as_points("p", p, dim)
     wrong = (array < 0) | (array > 1)
     if wrong.any():
@@ -38,7 +54,15 @@ def as_probabilities(p: Any, dim: int) -> Array:
 
 
 def as_draw_request(n: Any, seed: Any) -> tuple[int, int]:
-    """The number of draws and the seed, as non-negative Python integers."""
+    """The number of draws and the seed, as non-negative Python integers.
+
+    NumPy integers are accepted, booleans and floats are not, so that a swapped or fractional
+    argument raises `InputError` before a sampler runs.
+
+    Args:
+        n: number of draws, at least 1.
+        seed: at least 0.
+    """
     for name, value, least in (("n", n, 1), ("seed", seed, 0)):
         whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
         if not whole or value < least:
@@ -47,7 +71,11 @@ def as_draw_request(n: Any, seed: Any) -> tuple[int, int]:
 
 
 def as_samples(values: Any, n: int, dim: int) -> Array:
-    """What a sampler gave back, as (n, dim) float64; refused if it is of another shape."""
+    """What a sampler gave back, as (n, dim) float64; refused if it is of another shape.
+
+    Samplers written by users may return one draw too few or a transposed array; that is an
+    `InputError` here instead of a wrong integral later.
+    """
     array = as_points("sample", values, dim)
     if len(array) != n:
         raise InputError(f"sample gave {len(array)} rows for n = {n}; give exactly n rows.")

@@ -73,26 +73,41 @@ class LogDensity(Measure):
         """Gradient of the log density, (n, d) -> (n, d), by automatic differentiation.
 
         Compiled for every number of points.
+
+        With `derivative="forward"` it is NaN where the density is zero; with `sequential` the
+        points are evaluated one after the other.
         """
         x = as_points("x", x, self.dim)
         return np.array(self._scores(jnp.asarray(x)), dtype=np.float64)
 
     @float64
     def log_density(self, x: Array) -> Array:
-        """The function given at each point, (n, d) -> (n,): minus infinity outside the support."""
+        """The function given at each point, (n, d) -> (n,): minus infinity outside the support.
+
+        It is not normalized: the additive constant is whatever the user's function has, so values
+        are comparable between points but not between measures.
+        """
         x = as_points("x", x, self.dim)
         value = np.array(self._values(jnp.asarray(x)), dtype=np.float64)
         return np.where(self.support.contains(x), value, -np.inf)
 
     def sample(self, n: int, *, seed: int) -> Array:
-        """Draws (n, d) from the sampler given, refused if they have another shape."""
+        """Draws (n, d) from the sampler given, refused if they have another shape.
+
+        Without a sampler this raises `InputError`, because nothing can be drawn from an
+        unnormalized density directly; Markov chains start from `jax_log_density` instead.
+        """
         if self._sampler is None:
             raise self._missing("sample")
         n, seed = as_draw_request(n, seed)
         return as_samples(self._sampler(n, seed), n, self.dim)
 
     def jax_log_density(self) -> Callable[[Any], Any]:
-        """The function given, as it is compiled for batches."""
+        """The function given, as it is compiled for batches.
+
+        It keeps the choices of `sequential` and `derivative`, so that a sampler that
+        differentiates it follows the same mode as `score` does.
+        """
         values = self._values  # not self: see the base class
         return lambda x: values(x[None])[0]
 

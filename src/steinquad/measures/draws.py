@@ -54,7 +54,11 @@ class Draws(Measure):
             )
 
     def score(self, x: Array) -> Array:
-        """The scores of draws that are among the stored ones, exactly."""
+        """The scores of draws that are among the stored ones, exactly.
+
+        The rows of x are looked up by their bytes, so a point that differs in its last bit is an
+        `InputError`: a score elsewhere would have to be invented.
+        """
         x = as_points("x", x, self.dim)
         try:
             rows = [self._rows[key] for key in _keys(x)]
@@ -67,7 +71,11 @@ class Draws(Measure):
         return self.scores[rows]
 
     def sample(self, n: int, *, seed: int) -> Array:
-        """`n` evenly spaced draws, the first and the last included; the seed has no say."""
+        """`n` evenly spaced draws, the first and the last included; the seed has no say.
+
+        Thinning evenly keeps the draws of a Markov chain as far apart as possible. More draws than
+        are stored are refused, since repeated points carry no information.
+        """
         n, _ = as_draw_request(n, seed)
         total = len(self.x)
         if n > total:

@@ -51,30 +51,51 @@ class Empirical(Measure):
         centers = np.array([group.mean() for group in groups])
         self._weights = np.array([len(group) for group in groups]) / len(data)
         within = np.sqrt(self._weights @ (centers - mean) ** 2)
+        # Smoothing adds width^2 to the variance: the centers are drawn in by as much.
         shrink = np.sqrt(max(std**2 - self._width**2, 0.0)) / within
         self._centers = mean + shrink * (centers - mean)
 
     def score(self, x: Array) -> Array:
-        """Gradient of the log density, (n, 1) -> (n, 1): the centers' pulls, by their shares."""
+        """Gradient of the log density, (n, 1) -> (n, 1): the centers' pulls, by their shares.
+
+        A share is the posterior probability of a center given the point, computed by logarithms so
+        that points far from all centers still have a finite score.
+        """
         return self._columns(x, self._score)
 
     def log_density(self, x: Array) -> Array:
-        """Normalized log density at each point, (n, 1) -> (n,)."""
+        """Normalized log density at each point, (n, 1) -> (n,).
+
+        It is the logarithm of a weighted sum of equal normals, taken by `logsumexp`, and finite on
+        all of R, because the support of the smoothed density is the whole line.
+        """
         return self._columns(x, self._log_density)[:, 0]
 
     def sample(self, n: int, *, seed: int) -> Array:
-        """Independent draws (n, 1): a center, chosen by its weight, and a normal step from it."""
+        """Independent draws (n, 1): a center, chosen by its weight, and a normal step from it.
+
+        Draws follow the smoothed density, not the observed values themselves; the same seed gives
+        the same draws.
+        """
         n, seed = as_draw_request(n, seed)
         rng = np.random.default_rng(seed)
         centers = rng.choice(self._centers, size=n, p=self._weights)
         return (centers + self._width * rng.standard_normal(n))[:, None]
 
     def cdf(self, x: Array) -> Array:
-        """Distribution function at each point, (n, 1) -> (n, 1): that of each center, weighted."""
+        """Distribution function at each point, (n, 1) -> (n, 1): that of each center, weighted.
+
+        A smooth, strictly increasing version of the step function of the values, as polynomials of
+        the cdf need it.
+        """
         return self._columns(x, lambda z: ndtr(z) @ self._weights)
 
     def icdf(self, p: Array) -> Array:
-        """Inverse of `cdf`, (n, 1) -> (n, 1), by root finding to rounding."""
+        """Inverse of `cdf`, (n, 1) -> (n, 1), by root finding to rounding.
+
+        A mixture of normals has no closed inverse. Probabilities 0 and 1 give minus and plus
+        infinity, and values outside [0, 1] are refused.
+        """
         return invert_cdf(self.cdf, self.support, as_probabilities(p, 1))
 
     def _score(self, z: Array) -> Array:

@@ -23,7 +23,15 @@ SAME = 1e-13
 
 
 class Gaussian(NamedTuple):
-    """A component with correlated coordinates, until `Factors.of` whitens it."""
+    """A component with correlated coordinates, until `Factors.of` whitens it.
+
+    One with a diagonal covariance is split into independent normal marginals; correlated ones can
+    stay in a mixture only if all components share the covariance.
+
+    Attributes:
+        mean: (d,).
+        covariance: (d, d), positive definite.
+    """
 
     mean: Array
     covariance: Array
@@ -77,6 +85,7 @@ class Factors:
         gaussians = [g for g in map(_as_gaussian, parts) if g is not None]
         if len(gaussians) < len(parts):
             return None
+        # One linear map makes several covariances diagonal only in special cases: they must agree.
         shared = gaussians[0].covariance
         size = np.abs(shared).max()
         if any(np.abs(g.covariance - shared).max() > SAME * size for g in gaussians):
@@ -90,27 +99,48 @@ class Factors:
 
     @property
     def dim(self) -> int:
-        """Number of coordinates."""
+        """Number of coordinates.
+
+        It is the length of every component, and equal in the coordinates x of the user and the
+        whitened z.
+        """
         return len(self.components[0])
 
     @property
     def independent(self) -> bool:
-        """Whether the coordinates of z are independent: one component."""
+        """Whether the coordinates of z are independent: one component.
+
+        Then products of functions of single coordinates integrate to products of integrals, which
+        is what `CdfLegendre` relies on. In a mixture of several products the coordinates depend on
+        each other in general.
+        """
         return len(self.components) == 1
 
     @property
     def plain(self) -> bool:
-        """Whether z is the user's x itself, so that the marginals are those of x."""
+        """Whether z is the user's x itself, so that the marginals are those of x.
+
+        Truncation and mixtures of scalar measures need this, because a side in x is no side of a
+        rotated coordinate.
+        """
         same = np.array_equal(self.affine.matrix, np.eye(self.dim))
         return same and not self.affine.shift.any()
 
     @property
     def terms(self) -> list[tuple[float, Product]]:
-        """Weights and components in pairs, to build other mixtures from."""
+        """Weights and components in pairs, to build other mixtures from.
+
+        The form that `combined` and `flattened` take and that `Factors.of` accepts, with the
+        weights as Python floats.
+        """
         return list(zip(map(float, self.weights), self.components, strict=True))
 
     def density(self, x: Array) -> Array:
-        """Normalized density of the measure at the points x of the user, (n, d) -> (n,)."""
+        """Normalized density of the measure at the points x of the user, (n, d) -> (n,).
+
+        It is the sum over the components of the weight times the product of the marginal
+        densities, times `|det L^-1|` for the change of coordinates.
+        """
         z = self.affine.points(as_points("x", x, self.dim))
         total = np.zeros(len(z))
         for weight, marginals in zip(self.weights, self.components, strict=True):
@@ -125,6 +155,14 @@ def combined(
     """The product of independent mixtures: all choices of a component from each.
 
     None where they are more than `MOST_COMPONENTS`.
+
+    The number of choices is the product of the numbers of components, which is why it is limited.
+
+    Args:
+        parts: for each block, the weights and products of its mixture.
+
+    Returns:
+        The weights, multiplied, and the marginals of all blocks side by side.
     """
     if math.prod(map(len, parts)) > MOST_COMPONENTS:
         return None
@@ -137,7 +175,14 @@ def combined(
 def flattened(
     parts: Iterable[tuple[float, Sequence[tuple[float, C]] | None]],
 ) -> list[tuple[float, C]] | None:
-    """A mixture of mixtures as one, or None where one of them is unknown."""
+    """A mixture of mixtures as one, or None where one of them is unknown.
+
+    Args:
+        parts: the outer weight of each mixture with its inner terms, or None in their place.
+
+    Returns:
+        All inner terms, each with the product of its two weights.
+    """
     terms: list[tuple[float, C]] = []
     for weight, inner in parts:
         if inner is None:

@@ -53,6 +53,12 @@ class Functions(NamedTuple):
 
     Each function maps arrays (n,) to arrays (n,); `pdf` and `cdf` are asked only inside the
     support.
+
+    Attributes:
+        name: how messages call the distribution.
+        pdf: normalized density.
+        cdf: distribution function.
+        icdf: its inverse on [0, 1].
     """
 
     name: str
@@ -104,7 +110,12 @@ class Marginal:
 
     @classmethod
     def uniform(cls, low: float, high: float) -> "Marginal":
-        """The uniform between two finite sides; its `loc` and `scale` are mean and deviation."""
+        """The uniform between two finite sides; its `loc` and `scale` are mean and deviation.
+
+        Args:
+            low: left side, finite.
+            high: right side, finite and above `low`.
+        """
         low, high = float(low), float(high)
         return cls("uniform", (low + high) / 2, (high - low) / math.sqrt(12), low, high)
 
@@ -113,6 +124,14 @@ class Marginal:
         """A distribution known by its functions only, on the support from `low` to `high`.
 
         Three quantiles are computed at once, for `loc` and `scale`.
+
+        Quantiles serve because they exist for every distribution, while mean and variance may be
+        infinite.
+
+        Args:
+            functions: density, distribution function and its inverse.
+            low: left side, -inf for none.
+            high: right side, inf for none.
         """
         below, middle, above = functions.icdf(np.array([0.16, 0.5, 0.84]))
         half_width = float(above - below) / 2
@@ -120,22 +139,38 @@ class Marginal:
 
     @property
     def truncated(self) -> bool:
-        """Whether a side of the support is finite: closed forms for all of R do not apply."""
+        """Whether a side of the support is finite: closed forms for all of R do not apply.
+
+        Every uniform is truncated in this sense, a normal only if it was cut, and an "other" if it
+        lives on an interval or a half-line.
+        """
         return math.isfinite(self.low) or math.isfinite(self.high)
 
     @property
     def sides(self) -> tuple[float, float]:
-        """The support in units of `scale` about `loc`; infinite where it is open."""
+        """The support in units of `scale` about `loc`; infinite where it is open.
+
+        Integrals of normals are computed in these units, where the parent is the standard normal
+        and only the two sides are left as parameters.
+        """
         return (self.low - self.loc) / self.scale, (self.high - self.loc) / self.scale
 
     @cached_property
     def mode(self) -> float:
-        """Of a normal, the point of its support nearest to `loc`, in the units of `sides`."""
+        """Of a normal, the point of its support nearest to `loc`, in the units of `sides`.
+
+        The density is largest there. Exponentials are taken relative to this point, so that a
+        normal cut far in its tail neither underflows nor divides zero by zero.
+        """
         return min(max(0.0, self.sides[0]), self.sides[1])
 
     @cached_property
     def mass(self) -> float:
-        """Of a normal, `gap` over its support: its mass there, less the density at `mode`."""
+        """Of a normal, `gap` over its support: its mass there, less the density at `mode`.
+
+        That is `int exp(-(z^2 - mode^2)/2) dz` over the sides, which does not underflow however
+        far in a tail they lie.
+        """
         return float(gap(*self.sides))
 
     def pdf(self, x: Array) -> Array:
@@ -157,7 +192,11 @@ class Marginal:
         return np.where(inside, value, 0.0)
 
     def cdf(self, x: Array) -> Array:
-        """Distribution function at each point, (n,) -> (n,): exactly 0 and 1 beyond the sides."""
+        """Distribution function at each point, (n,) -> (n,): exactly 0 and 1 beyond the sides.
+
+        For normals it is a ratio of two `gap`s and keeps its digits however far in a
+        tail the support begins.
+        """
         x = np.asarray(x, dtype=np.float64)
         inner = np.clip(x, self.low, self.high)
         if self.functions is not None:
@@ -187,12 +226,20 @@ class Marginal:
         """This marginal given that it lies between `low` and `high`, and the log of that mass.
 
         Where nothing is left the marginal is unchanged and the logarithm minus infinity.
+
+        The logarithm survives where the mass itself underflows, so that mixtures cut far in a tail
+        can still compare their components.
+
+        Args:
+            low: left side; the marginal's own is kept where it is further right.
+            high: right side; the marginal's own is kept where it is further left.
         """
         low, high = max(low, self.low), min(high, self.high)
         if not low < high:
             return self, -math.inf
         if self.kind == "normal":
             new = Marginal.normal(self.loc, self.scale, low, high)
+            # Both masses are relative to the density at their own mode: bring them to one scale.
             shift = (new.mode - self.mode) * (new.mode + self.mode) / 2
             return new, math.log(new.mass / self.mass) - shift
         if self.kind == "uniform":
@@ -223,6 +270,7 @@ class Marginal:
         with np.errstate(divide="ignore"):
             below = np.logaddexp(scipy.special.log_ndtr(a), np.log(p) + log_mass)
             above = np.logaddexp(scipy.special.log_ndtr(-b), np.log1p(-p) + log_mass)
+        # From the nearer tail: the logarithm of a probability close to 1 has no digits left.
         small = below < -math.log(2)
         z = scipy.special.ndtri_exp(np.minimum(np.where(small, below, above), 0.0))
         z = np.clip(np.where(small, z, -z), a, b)

@@ -65,7 +65,11 @@ class Mixture(Measure):
             _check_sides(i, each, self.support)
 
     def score(self, x: Array) -> Array:
-        """The components' scores, (n, 1) -> (n, 1), by the share that each has of the density."""
+        """The components' scores, (n, 1) -> (n, 1), by the share that each has of the density.
+
+        Where a share is zero the component's score, which may be NaN outside its support, is left
+        out. Points without any density have the score NaN.
+        """
         x = as_points("x", x, 1)
         logs = self._logs(x)
         with np.errstate(invalid="ignore"):  # where there is no density there is no score
@@ -74,11 +78,19 @@ class Mixture(Measure):
         return np.sum(shares * np.where(shares > 0, scores, 0.0), axis=1, keepdims=True)
 
     def log_density(self, x: Array) -> Array:
-        """Normalized log density at each point, (n, 1) -> (n,)."""
+        """Normalized log density at each point, (n, 1) -> (n,).
+
+        The components' own normalized log densities are combined by `logsumexp`; outside all
+        supports the value is minus infinity.
+        """
         return np.asarray(logsumexp(self._logs(as_points("x", x, 1)), axis=1))
 
     def sample(self, n: int, *, seed: int) -> Array:
-        """Independent draws: how many of which component, each by its own sampler, shuffled."""
+        """Independent draws: how many of which component, each by its own sampler, shuffled.
+
+        Which component a row comes from is random, not stratified, so that draws are independent
+        and identically distributed. Every component has a seed of its own, derived from `seed`.
+        """
         n, seed = as_draw_request(n, seed)
         own, *seeds = np.random.SeedSequence(seed).generate_state(
             len(self.components) + 1, np.uint64
@@ -92,17 +104,29 @@ class Mixture(Measure):
         return out
 
     def cdf(self, x: Array) -> Array:
-        """Distribution function at each point, (n, 1) -> (n, 1): the components', weighted."""
+        """Distribution function at each point, (n, 1) -> (n, 1): the components', weighted.
+
+        Since each component's value is 0 or 1 beyond its own sides, components with different
+        supports need no special case.
+        """
         x = as_points("x", x, 1)
         each = np.stack([component.cdf(x)[:, 0] for component in self.components], axis=1)
         return (each @ self.weights)[:, None]
 
     def icdf(self, p: Array) -> Array:
-        """Inverse of `cdf`, (n, 1) -> (n, 1), by root finding to rounding."""
+        """Inverse of `cdf`, (n, 1) -> (n, 1), by root finding to rounding.
+
+        The inverse of a sum has no closed form even where every component's has one. Probabilities
+        outside [0, 1] are refused.
+        """
         return invert_cdf(self.cdf, self.support, as_probabilities(p, 1))
 
     def factors(self) -> Factors | None:
-        """The components of all components together."""
+        """The components of all components together.
+
+        Each is multiplied by the weight of its component. None where a component has no factors,
+        or where they are marginals of other coordinates than x.
+        """
         parts = [each.factors() for each in self.components]
         terms = [part.terms if part is not None and part.plain else None for part in parts]
         return Factors.of(flattened(zip(map(float, self.weights), terms, strict=True)))

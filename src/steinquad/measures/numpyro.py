@@ -87,12 +87,19 @@ class NumpyroMeasure(Measure):
         """Gradient of the log density, (n, d) -> (n, d), by automatic differentiation.
 
         Compiled once for all distributions of the same structure.
+
+        Outside the support the value is whatever numpyro's formula gives there; `log_density` is
+        the one that knows the sides.
         """
         return self._run(_scores, as_points("x", x, self.dim))
 
     @in_numpyro_rules
     def log_density(self, x: Array) -> Array:
-        """numpyro's log density at each point, (n, d) -> (n,): -inf outside the support."""
+        """numpyro's log density at each point, (n, d) -> (n,): -inf outside the support.
+
+        numpyro's formulas may be finite or NaN beyond the support, so the sides are applied here.
+        Normalized if the distribution's `log_prob` is.
+        """
         x = as_points("x", x, self.dim)
         return np.where(self.support.contains(x), self._run(_log_probs, x), -np.inf)
 
@@ -101,6 +108,8 @@ class NumpyroMeasure(Measure):
         """Draws (n, d) from numpyro's sampler, or by inverting the cdf where it has none.
 
         The same seed gives the same draws.
+
+        They are computed in float64, also for a distribution that was made in 32-bit types.
         """
         n, seed = as_draw_request(n, seed)
         if "sample" not in self.provides:
@@ -111,7 +120,11 @@ class NumpyroMeasure(Measure):
 
     @in_numpyro_rules
     def cdf(self, x: Array) -> Array:
-        """Distribution function of each coordinate, (n, d) -> (n, d); 0 and 1 beyond the sides."""
+        """Distribution function of each coordinate, (n, d) -> (n, d); 0 and 1 beyond the sides.
+
+        Refused where coordinates depend on each other, where numpyro has no cdf, and where a
+        truncation has lost its digits.
+        """
         if "cdf" not in self.provides:
             raise self._missing("cdf")
         x = as_points("x", x, self.dim)
@@ -122,18 +135,30 @@ class NumpyroMeasure(Measure):
 
     @in_numpyro_rules
     def icdf(self, p: Array) -> Array:
-        """Inverse of `cdf`, (n, d) -> (n, d): numpyro's, or by root finding where it has none."""
+        """Inverse of `cdf`, (n, d) -> (n, d): numpyro's, or by root finding where it has none.
+
+        It exists whenever `cdf` does. Probabilities must lie in [0, 1]; in the numerical inverse 0
+        and 1 give the sides of the support.
+        """
         if "icdf" not in self.provides:
             raise self._missing("icdf")
         p = as_probabilities(p, self.dim)
         return self._run(_icdfs, p) if self._has_icdf else invert_cdf(self.cdf, self.support, p)
 
     def factors(self) -> Factors | None:
-        """Products, normals with one covariance, and mixtures of these; None for all else."""
+        """Products, normals with one covariance, and mixtures of these; None for all else.
+
+        Batched parameters are taken apart into one marginal for each coordinate, with closed forms
+        for normals, half-normals, truncated normals and uniforms.
+        """
         return Factors.of(terms_of(self.dist, self.dim))
 
     def jax_log_density(self) -> Callable[[Any], Any]:
-        """numpyro's `log_prob` of one point."""
+        """numpyro's `log_prob` of one point.
+
+        The point (d,) is reshaped to numpyro's event shape. The function holds the distribution,
+        in float64, but not this measure, as the base class demands.
+        """
         return partial(_log_prob, self.dist)
 
     def _run(self, function: Callable[..., Any], *args: Any) -> Array:

@@ -50,18 +50,30 @@ class Product(Measure):
         self._cuts = np.cumsum([part.dim for part in parts])[:-1]
 
     def score(self, x: Array) -> Array:
-        """The blocks' scores side by side, (n, d) -> (n, d)."""
+        """The blocks' scores side by side, (n, d) -> (n, d).
+
+        The log density of independent blocks is a sum, so each block's gradient concerns its own
+        columns only.
+        """
         return self._columns(lambda part: part.score, as_points("x", x, self.dim))
 
     def log_density(self, x: Array) -> Array:
-        """The sum of the blocks' log densities at each point, (n, d) -> (n,)."""
+        """The sum of the blocks' log densities at each point, (n, d) -> (n,).
+
+        Normalized if every block's is; minus infinity as soon as one block is outside its support.
+        An error names the block that has no log density.
+        """
         self._require("log_density")
         columns = np.split(as_points("x", x, self.dim), self._cuts, axis=1)
         parts = zip(self.blocks.values(), columns, strict=True)
         return np.sum([part.log_density(own) for part, own in parts], axis=0)
 
     def sample(self, n: int, *, seed: int) -> Array:
-        """Independent draws; every block has a seed of its own, derived from `seed`."""
+        """Independent draws; every block has a seed of its own, derived from `seed`.
+
+        Seeds are spawned, so blocks of the same distribution do not repeat each other's draws. The
+        result is (n, d), with columns in the order of `names`.
+        """
         self._require("sample")
         n, seed = as_draw_request(n, seed)
         children = np.random.SeedSequence(seed).spawn(len(self.blocks))
@@ -70,17 +82,29 @@ class Product(Measure):
         return np.hstack([part.sample(n, seed=own) for part, own in parts])
 
     def cdf(self, x: Array) -> Array:
-        """The blocks' distribution functions side by side."""
+        """The blocks' distribution functions side by side.
+
+        (n, d) -> (n, d); every block must provide one, which means that its own coordinates are
+        independent, and the error names one that does not.
+        """
         self._require("cdf")
         return self._columns(lambda part: part.cdf, as_points("x", x, self.dim))
 
     def icdf(self, p: Array) -> Array:
-        """The blocks' inverses side by side."""
+        """The blocks' inverses side by side.
+
+        (n, d) -> (n, d), from probabilities in [0, 1]: each block gets the columns that belong to
+        it and answers with points of its own support.
+        """
         self._require("icdf")
         return self._columns(lambda part: part.icdf, as_probabilities(p, self.dim))
 
     def factors(self) -> Factors | None:
-        """All choices of a component from each block, in the blocks' coordinates side by side."""
+        """All choices of a component from each block, in the blocks' coordinates side by side.
+
+        None where a block has no factors or the choices are too many. Blocks of correlated normals
+        keep their whitening, as one block of the matrix L.
+        """
         parts = [part for block in self.blocks.values() if (part := block.factors()) is not None]
         terms = combined([part.terms for part in parts])
         if terms is None or len(parts) < len(self.blocks):

@@ -52,20 +52,30 @@ class ScipyMeasure(Measure):
 
         By a closed form where there is one; a numerical derivative that does not converge is an
         `InputError`.
+
+        Outside the support the value may be NaN or infinite, which is not reported.
         """
         z = as_points("x", x, 1)[:, 0]
         with np.errstate(all="ignore"):  # outside the support it need not be a number
             return np.asarray(self._score(z), dtype=np.float64)[:, None]
 
     def log_density(self, x: Array) -> Array:
-        """Normalized log density at each point, (n, 1) -> (n,), -inf outside the support."""
+        """Normalized log density at each point, (n, 1) -> (n,), -inf outside the support.
+
+        The sides are applied here, whatever the distribution's own formula gives beyond them, and
+        warnings of overflow or of log 0 are silenced.
+        """
         x = as_points("x", x, 1)
         with np.errstate(all="ignore"):
             value = np.asarray(self.dist.logpdf(x[:, 0]), dtype=np.float64)
         return np.where(self.support.contains(x), value, -np.inf)
 
     def sample(self, n: int, *, seed: int) -> Array:
-        """Draws (n, d) from SciPy's own sampler; the same seed gives the same draws."""
+        """Draws (n, d) from SciPy's own sampler; the same seed gives the same draws.
+
+        Frozen distributions draw by `rvs`, those of the newer kind by `sample`, both from a NumPy
+        generator made of the seed.
+        """
         n, seed = as_draw_request(n, seed)
         rng = np.random.default_rng(seed)
         if hasattr(self.dist, "rvs"):
@@ -75,15 +85,27 @@ class ScipyMeasure(Measure):
         return np.asarray(draws, dtype=np.float64).reshape(n, 1)
 
     def cdf(self, x: Array) -> Array:
-        """SciPy's distribution function at each point, (n, 1) -> (n, 1)."""
+        """SciPy's distribution function at each point, (n, 1) -> (n, 1).
+
+        Accuracy in the tails is SciPy's; families without a formula integrate their density
+        numerically, which is slow.
+        """
         return np.asarray(self.dist.cdf(as_points("x", x, 1)), dtype=np.float64)
 
     def icdf(self, p: Array) -> Array:
-        """SciPy's inverse of `cdf`, (n, 1) -> (n, 1); probabilities outside [0, 1] are refused."""
+        """SciPy's inverse of `cdf`, (n, 1) -> (n, 1); probabilities outside [0, 1] are refused.
+
+        That is `ppf` of a frozen distribution and `icdf` of one of the newer kind; 0 and 1 give
+        the sides of the support.
+        """
         return np.asarray(self._icdf(as_probabilities(p, 1)), dtype=np.float64)
 
     def factors(self) -> Factors | None:
-        """One marginal of a kind of its own for normals and uniforms; mixtures have several."""
+        """One marginal of a kind of its own for normals and uniforms; mixtures have several.
+
+        All other families become one marginal known by its functions, against which kernels are
+        integrated by quadrature.
+        """
         return Factors.of(self._terms())
 
     def _terms(self) -> Terms | None:
@@ -106,6 +128,9 @@ class ScipyMeasure(Measure):
 class ScipyMultivariateNormal(Measure):
     """A frozen `scipy.stats.multivariate_normal`; its covariance must not be singular.
 
+    It has a score and a log density but no cdf, since its coordinates may be correlated; `factors`
+    whitens it.
+
     Args:
         dist: for example `scipy.stats.multivariate_normal([0.0, 1.0], [[2.0, 1.0], [1.0, 2.0]])`.
         names: coordinate names, `x0, x1, ...` by default.
@@ -127,23 +152,39 @@ class ScipyMultivariateNormal(Measure):
             ) from None
 
     def score(self, x: Array) -> Array:
-        """`-C^-1 (x - mean)` at each point, (n, d) -> (n, d), with C factorized once."""
+        """`-C^-1 (x - mean)` at each point, (n, d) -> (n, d), with C factorized once.
+
+        Solving with the Cholesky factor avoids forming the inverse, which would lose digits for
+        strongly correlated coordinates.
+        """
         x = as_points("x", x, self.dim)
         return -scipy.linalg.cho_solve(self._factor, (x - self.mean).T).T
 
     def log_density(self, x: Array) -> Array:
-        """Normalized log density at each point, (n, d) -> (n,)."""
+        """Normalized log density at each point, (n, d) -> (n,).
+
+        SciPy's `logpdf`, which returns a scalar for a single row; the shape is restored here. The
+        support is all of R^d, so it is finite at finite points.
+        """
         x = as_points("x", x, self.dim)
         return np.asarray(self.dist.logpdf(x), dtype=np.float64).reshape(len(x))
 
     def sample(self, n: int, *, seed: int) -> Array:
-        """Draws (n, d) from SciPy's own sampler; the same seed gives the same draws."""
+        """Draws (n, d) from SciPy's own sampler; the same seed gives the same draws.
+
+        The generator is made of the seed alone, so neither earlier calls nor NumPy's global state
+        change the result.
+        """
         n, seed = as_draw_request(n, seed)
         draws = self.dist.rvs(size=n, random_state=np.random.default_rng(seed))
         return np.asarray(draws, dtype=np.float64).reshape(n, self.dim)
 
     def factors(self) -> Factors | None:
-        """Independent standard normals in whitened coordinates."""
+        """Independent standard normals in whitened coordinates.
+
+        With L the Cholesky factor of the covariance, `z = L^-1 (x - mean)`; a diagonal covariance
+        needs no change of coordinates and gives normals of x itself.
+        """
         covariance = np.atleast_2d(np.asarray(self.dist.cov, np.float64))
         return Factors.of([(1.0, Gaussian(self.mean, covariance))])
 

@@ -65,27 +65,47 @@ class Truncated(Measure):
             )
 
     def score(self, x: Array) -> Array:
-        """The base's score: a constant factor of the density does not change it."""
+        """The base's score: a constant factor of the density does not change it.
+
+        The sides enter Stein's identity through the boundary factors of the field, which is why
+        the support, and not the score, carries them. (n, 1) -> (n, 1).
+        """
         return self.base.score(x)
 
     def log_density(self, x: Array) -> Array:
-        """Log density at each point, (n, 1) -> (n,), normalized on the interval, else -inf."""
+        """Log density at each point, (n, 1) -> (n,), normalized on the interval, else -inf.
+
+        The base's log density less the logarithm of its mass in the interval; normalized only if
+        the base's is.
+        """
         x = as_points("x", x, 1)
         value = self.base.log_density(x) - math.log(self._mass)
         return np.where(self.support.contains(x), value, -np.inf)
 
     def sample(self, n: int, *, seed: int) -> Array:
-        """Independent draws (n, 1) by inversion; the same seed gives the same draws."""
+        """Independent draws (n, 1) by inversion; the same seed gives the same draws.
+
+        No draw is rejected, so the cost does not grow as the interval shrinks, and every uniform
+        number gives exactly one draw inside.
+        """
         n, seed = as_draw_request(n, seed)
         return self.icdf(np.random.default_rng(seed).random((n, 1)))
 
     def cdf(self, x: Array) -> Array:
-        """Distribution function on the interval, (n, 1) -> (n, 1): 0 and 1 beyond its sides."""
+        """Distribution function on the interval, (n, 1) -> (n, 1): 0 and 1 beyond its sides.
+
+        It is `(F(x) - F(low)) / (F(high) - F(low))` with F the base's, clipped to [0, 1] against
+        rounding at the sides.
+        """
         inner = np.clip(as_points("x", x, 1), self.support.low, self.support.high)
         return np.clip((self.base.cdf(inner) - self._below) / self._mass, 0.0, 1.0)
 
     def icdf(self, p: Array) -> Array:
-        """Inverse of `cdf`: through the base's, or by root finding where it has none."""
+        """Inverse of `cdf`: through the base's, or by root finding where it has none.
+
+        (n, 1) -> (n, 1). Results never leave the interval, and probabilities 0 and 1 give its
+        sides exactly; probabilities outside [0, 1] are refused.
+        """
         p = as_probabilities(p, 1)
         if "icdf" not in self.base.provides:
             return invert_cdf(self.cdf, self.support, p)
@@ -94,7 +114,11 @@ class Truncated(Measure):
         return np.where(p <= 0, low, np.where(p >= 1, high, inner))  # the sides without rounding
 
     def factors(self) -> Factors | None:
-        """Every component of the base cut by itself, its weight times the mass that it keeps."""
+        """Every component of the base cut by itself, its weight times the mass that it keeps.
+
+        Weights are combined as logarithms, so that components of which almost nothing is left do
+        not underflow before they are compared; those of weight zero are dropped.
+        """
         base = self.base.factors()
         if base is None or not base.plain:
             return None

@@ -34,6 +34,8 @@ def celu(z: jax.Array) -> tuple[jax.Array, jax.Array]:
     """`max(0, z) + min(0, exp(z) - 1)`: continuously differentiable, with a kinked derivative.
 
     The paper's activation, and ours for rough integrands and many dimensions.
+
+    Linear for positive arguments, so fields grow linearly there.
     """
     # The clamp keeps exp from overflowing in the branch that `where` throws away.
     e = jnp.exp(jnp.where(z > 0, 0.0, z))  # not minimum, whose derivative at a tie is 1/2
@@ -44,36 +46,58 @@ def tanh(z: jax.Array) -> tuple[jax.Array, jax.Array]:
     """Hyperbolic tangent, with `1 - tanh^2` for its slope.
 
     Smooth, the first choice for smooth integrands in few dimensions.
+
+    Bounded and odd; far from zero units saturate, so coordinates should be standardized.
     """
     a = jnp.tanh(z)
     return a, 1.0 - a * a
 
 
 def gauss(z: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """`exp(-z^2)` and its slope: a bump, so that units act locally."""
+    """`exp(-z^2)` and its slope: a bump, so that units act locally.
+
+    One of the paper's activations. Far from its center a unit contributes nothing, and its slope
+    vanishes too.
+    """
     a = jnp.exp(-z * z)
     return a, -2.0 * z * a
 
 
 def sigmoid(z: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """`1 / (1 + exp(-z))` and its slope: a shifted and scaled tanh."""
+    """`1 / (1 + exp(-z))` and its slope: a shifted and scaled tanh.
+
+    One of the paper's activations. Its values are positive, so hidden layers are not centered at
+    zero as with tanh.
+    """
     a = jax.nn.sigmoid(z)
     return a, a * (1.0 - a)
 
 
 def tanhshrink(z: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """`z - tanh(z)` and its slope `tanh^2`: flat at zero, linear far out."""
+    """`z - tanh(z)` and its slope `tanh^2`: flat at zero, linear far out.
+
+    One of the paper's activations. Unbounded and odd; its slope vanishes at zero, so a network
+    with small weights is nearly constant.
+    """
     t = jnp.tanh(z)
     return z - t, t * t
 
 
 def softplus(z: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """`log(1 + exp(z))` and its slope, a sigmoid: a rounded ReLU."""
+    """`log(1 + exp(z))` and its slope, a sigmoid: a rounded ReLU.
+
+    Smooth everywhere, unlike `celu` and `relu`, and linear for large arguments; computed without
+    overflow by `jax.nn`.
+    """
     return jax.nn.softplus(z), jax.nn.sigmoid(z)
 
 
 def sine(z: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """`sin(z)` and its slope: for integrands that oscillate."""
+    """`sin(z)` and its slope: for integrands that oscillate.
+
+    Periodic, so a network with large first weights may alias between points. Value and slope are
+    both bounded by one.
+    """
     return jnp.sin(z), jnp.cos(z)
 
 
@@ -81,6 +105,8 @@ def relu(z: jax.Array) -> tuple[jax.Array, jax.Array]:
     """`max(0, z)`, whose derivative jumps: for plain networks only.
 
     The image of a Stein network would jump as its weights move.
+
+    It is not among `SMOOTH`, from which Stein networks choose.
     """
     return jnp.where(z > 0, z, 0.0), jnp.where(z > 0, 1.0, 0.0)
 

@@ -40,6 +40,12 @@ def hidden(
     """Activations and their derivatives in every layer, at one point `(d,)`.
 
     What a field and its divergence are made of.
+
+    Args:
+        weights: matrices of the activation layers, without the last, linear one.
+        biases: one for each.
+        activation: a key of `ACTIVATIONS`.
+        z: the point.
     """
     act = ACTIVATIONS[activation]
     values, slopes = [], []
@@ -62,13 +68,19 @@ class MLP(eqx.Module):
 
     @property
     def depth(self) -> int:
-        """Number of activation layers."""
+        """Number of activation layers.
+
+        The last, linear layer is not counted. It decides how the divergence is computed: by a
+        trace for one or two, by tangents for more.
+        """
         return len(self.weights) - 1
 
     def hidden(self, z: jax.Array) -> tuple[list[jax.Array], list[jax.Array]]:
         """Activations and their derivatives in every activation layer, at one point `(d,)`.
 
         Two lists of `depth` arrays.
+
+        The last values times the last weights are the field; the slopes make its divergence.
         """
         return hidden(self.weights[:-1], self.biases[:-1], self.activation, z)
 
@@ -81,6 +93,8 @@ class MLP(eqx.Module):
         """S_m[u] at one point, (k,).
 
         Drift times field plus divergence, exact, without automatic differentiation.
+
+        Its mean under the measure is zero for any weights.
 
         Args:
             inputs: the point with its drift and multipliers.

@@ -34,6 +34,8 @@ def suits(network: SteinNetwork) -> bool:
 
     An MLP of two activation layers with an activation that is known here. Others take the compiled
     road.
+
+    Ask this before `values` or `jacobian`, which do not check.
     """
     field = network.field
     return isinstance(field, MLP) and field.depth == 2 and field.activation in NUMPY_ACTIVATIONS
@@ -81,7 +83,11 @@ class _Batch(NamedTuple):
         return cls(np.asarray(inputs.z), np.asarray(inputs.drift), own)
 
     def panels(self, size: int) -> Iterator[tuple[slice, "_Batch"]]:
-        """So many points at a time, with their rows."""
+        """So many points at a time, with their rows.
+
+        The slices say where the results of a panel go; its arrays are views, not copies. The last
+        panel may be shorter.
+        """
         for start in range(0, len(self.z), size):
             rows = slice(start, start + size)
             yield rows, _Batch(*(a[rows] for a in self))

@@ -24,13 +24,19 @@ class PlainMLP(eqx.Module):
 
     @property
     def depth(self) -> int:
-        """Number of activation layers."""
+        """Number of activation layers.
+
+        Counted as in `MLP`: without the last, linear layer, which here has weights but no bias,
+        since theta0 takes its place.
+        """
         return len(self.biases)
 
     def image(self, inputs: SteinInputs, frame: NetworkFrame) -> jax.Array:
         """The network at one point without its last bias, (k,).
 
         Of the inputs it reads the coordinates only, and of the frame nothing.
+
+        Same signature as that of a field, so that `SteinNetwork` needs no case distinction.
         """
         del frame
         values, _ = hidden(self.weights[:-1], self.biases, self.activation, inputs.z)

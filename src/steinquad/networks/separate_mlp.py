@@ -18,6 +18,8 @@ def first_width(dim: int) -> int:
     """Units of the first layer for so many dimensions.
 
     At least two for every coordinate, so that each can be bent both ways.
+
+    Never fewer than 40, so that few coordinates still get enough units.
     """
     return max(2 * dim, FEWEST_FIRST)
 
@@ -41,13 +43,21 @@ class SeparateMLP(eqx.Module):
 
     @property
     def seen(self) -> np.ndarray:
-        """Coordinate of each unit: all in turn, so that networks of one shape share programs."""
+        """Coordinate of each unit: all in turn, so that networks of one shape share programs.
+
+        An array (h1,) of indices that follows from the shapes alone and so is no parameter to be
+        trained or stored.
+        """
         return np.resize(np.arange(self.weights[2].shape[1]), self.weights[0].shape[0])
 
     def image(self, inputs: SteinInputs, frame: NetworkFrame) -> jax.Array:
         """S_m[u] at one point, (k,), by the formula above.
 
         The frame must be diagonal, as mixed coordinates are not seen one by one.
+
+        Args:
+            inputs: the point with its drift and multipliers.
+            frame: what all points share.
         """
         act = ACTIVATIONS[self.activation]
         (w1, w2, w3), (b1, b2, b3) = self.weights, self.biases

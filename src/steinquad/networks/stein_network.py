@@ -31,5 +31,10 @@ def evaluate(network: SteinNetwork, inputs: SteinInputs, frame: NetworkFrame) ->
 
     To be compiled or differentiated by others; `training.objective.predict` is the fast way to
     values alone.
+
+    Args:
+        network: theta0 and the field.
+        inputs: a batch.
+        frame: what its points share.
     """
     return jax.vmap(network, in_axes=(0, None))(inputs, frame)

@@ -52,6 +52,10 @@ class Evaluations:
         """The answer of a method to these data, suspect where the points are.
 
         What is wrong with the points comes before what the method says of itself.
+
+        Args:
+            method: which answers.
+            seed: of the method, not of the points.
         """
         answer = estimate(self.data, measure=self.measure, method=method, seed=seed)
         if not self.notes:

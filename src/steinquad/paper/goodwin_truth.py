@@ -23,7 +23,14 @@ REPLICATES = 16  # scrambles of the Sobol points; their spread is the standard e
 
 
 def check_sizes(draws: int, points: int) -> None:
-    """Raise `InputError` for numbers that `by_nuts` or `by_importance` cannot use."""
+    """Raise `InputError` for numbers that `by_nuts` or `by_importance` cannot use.
+
+    Call it before either, since both take long before they would fail.
+
+    Args:
+        draws: of NUTS, a multiple of the number of chains.
+        points: of importance sampling, 16 times a power of two, at least 32.
+    """
     each = points // REPLICATES
     if each < 2 or points % REPLICATES or each & (each - 1):
         raise InputError(

@@ -54,7 +54,15 @@ DESIGNS: Mapping[str, Design] = {"iid": IID(), "sobol": Sobol(), "grid": Grid()}
 
 @dataclass(frozen=True)
 class Entry:
-    """How to build a method: a class or constructor, and the options it is called with."""
+    """How to build a method: a class or constructor, and the options it is called with.
+
+    Built for each run and not once, because a class or an optimizer may be given another number of
+    steps.
+
+    Attributes:
+        build: what is called.
+        options: keyword arguments of that call.
+    """
 
     build: Callable[..., Method | Training]
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -132,7 +140,11 @@ METHODS: Mapping[str, Entry] = {
 
 
 def takes_steps(name: str) -> bool:
-    """Whether the answer of a method, a key of `METHODS`, depends on the setting `max_steps`."""
+    """Whether the answer of a method, a key of `METHODS`, depends on the setting `max_steps`.
+
+    True for the published network and for trainings that are followed. Only their runs carry that
+    setting, so a record of another method serves whatever the number is.
+    """
     return METHODS[name].build in (BSN.paper, Training)
 
 
@@ -152,7 +164,14 @@ def build_method(name: str, max_steps: int | None = None) -> Method | Training:
 
 
 def designs_of(problem: str) -> Sequence[str]:
-    """The names of the designs that a problem can have: chains for Goodwin, draws for farms."""
+    """The names of the designs that a problem can have: chains for Goodwin, draws for farms.
+
+    Genz families and the wind farm of one input, which are cheap to evaluate at any points, can
+    have any of `DESIGNS`.
+
+    Args:
+        problem: one of `PROBLEMS`.
+    """
     if problem.startswith("goodwin-"):
         return tuple(CHAINS)
     return ("iid",) if problem in COSTLY else tuple(DESIGNS)
@@ -162,6 +181,10 @@ def build_problem(name: str, d: int) -> Problem[float]:
     """The integral of that name, one of `PROBLEMS`, in d dimensions.
 
     `d` counts for the Genz families only; `DIMENSIONS` has that of the others.
+
+    Returns:
+        Integrand, measure and true value; of the Goodwin oscillator one parameter, whose posterior
+        mean is the integral.
     """
     family, _, member = name.partition("-")
     if family == "goodwin":

@@ -33,12 +33,19 @@ class Run:
 
     @property
     def key(self) -> str:
-        """The run as one line of text: equal for two runs exactly if they are the same."""
+        """The run as one line of text: equal for two runs exactly if they are the same.
+
+        JSON with sorted names, settings included, by which a store finds the record of a run and
+        skips what was done before.
+        """
         return json.dumps(asdict(self), sort_keys=True)
 
     @property
     def group(self) -> str:
-        """The key of the run whatever its seed: common to those that are averaged."""
+        """The key of the run whatever its seed: common to those that are averaged.
+
+        Records with one group make one `Cell`, that is a row of a table or a point of a figure.
+        """
         return json.dumps({**asdict(self), "seed": None}, sort_keys=True)
 
 
@@ -98,11 +105,19 @@ class Record:
 
     @property
     def total_seconds(self) -> float:
-        """CPU seconds as if the run had made its evaluations itself."""
+        """CPU seconds as if the run had made its evaluations itself.
+
+        For comparisons between methods that share kept evaluations and others; the same as
+        `cpu_seconds` where every run makes its own.
+        """
         return self.cpu_seconds + (self.evaluation_seconds or 0.0)
 
     def to_json(self) -> str:
-        """The record as one line of JSON, without its end; what is not finite is null."""
+        """The record as one line of JSON, without its end; what is not finite is null.
+
+        The fields of the run stand beside those of the record, so that a table can be read from
+        the lines without nesting.
+        """
         row = asdict(self)
         flat = {**row.pop("run"), **row}
         plain = {
@@ -113,7 +128,15 @@ class Record:
 
     @classmethod
     def from_json(cls, line: str) -> "Record":
-        """The record that `to_json` wrote as this line; raises ValueError for anything else."""
+        """The record that `to_json` wrote as this line; raises ValueError for anything else.
+
+        Args:
+            line: one line of a store, with or without its end.
+
+        Returns:
+            A record that equals the one written, but for numbers that were not finite, which are
+            None.
+        """
         row = json.loads(line)
         names = [f.name for f in fields(Run)]
         try:

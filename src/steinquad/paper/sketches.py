@@ -18,7 +18,14 @@ PLACES = {"MC": (0.18, 0.18, GRAY), "BSN": (0.5, 0.5, ORANGE), "BQ": (0.82, 0.82
 
 
 def sketches(directory: Path) -> list[Path]:
-    """Draw both sketches into a directory, made if it is not there, and return their paths."""
+    """Draw both sketches into a directory, made if it is not there, and return their paths.
+
+    Args:
+        directory: where the two PNG files go; those of the same names are overwritten.
+
+    Returns:
+        The paths of `sketch-cost.png` and `sketch-method.png`.
+    """
     figures = {"sketch-cost": sketch_cost(), "sketch-method": sketch_method()}
     directory.mkdir(parents=True, exist_ok=True)
     paths = [directory / f"{name}.png" for name in figures]
@@ -28,7 +35,11 @@ def sketches(directory: Path) -> list[Path]:
 
 
 def sketch_cost() -> "Figure":
-    """Cost against prior knowledge: a BSN is between Monte Carlo and Bayesian quadrature."""
+    """Cost against prior knowledge: a BSN is between Monte Carlo and Bayesian quadrature.
+
+    Figure 1 of the paper. Places are by eye, without a scale, and colors those that the methods
+    have in all other figures.
+    """
     figure = new_figure(3.4, 2.8, what="a figure")
     axis = figure.add_axes((0.12, 0.14, 0.84, 0.82))
     for name, (x, y, color) in PLACES.items():
@@ -44,7 +55,11 @@ def sketch_cost() -> "Figure":
 
 
 def sketch_method() -> "Figure":
-    """From data through a network and the Stein operator to the posterior of the integral."""
+    """From data through a network and the Stein operator to the posterior of the integral.
+
+    Figure 2 of the paper: the integral is the parameter theta0, and a Laplace approximation around
+    the fitted weights gives its distribution.
+    """
     figure = new_figure(9.0, 3.4, what="a figure")
     whole = figure.add_axes((0, 0, 1, 1))
     whole.set(xlim=(0, 9), ylim=(0, 3.4))

@@ -76,7 +76,12 @@ class Preset:
     most: Mapping[str, int] = field(default_factory=dict)
 
     def check(self, where: str) -> None:
-        """Raise `InputError` for numbers that make no sense, named by `where`."""
+        """Raise `InputError` for numbers that make no sense, named by `where`.
+
+        Args:
+            where: path of the preset in the spec, such as `table1.quick`, with which messages
+                begin.
+        """
         for name in ("n", "d"):
             _check_list(f"{where}.{name}", getattr(self, name), int)
         for name in ("steps", "most"):
@@ -119,7 +124,11 @@ class Spec:
     published: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     def check(self) -> None:
-        """Raise `InputError` for names that nobody knows, and for lines of mixed points."""
+        """Raise `InputError` for names that nobody knows, and for lines of mixed points.
+
+        Also for designs or dimensions that a problem cannot have and for values of the wrong type,
+        so that a spec fails when it is read and not after hours of runs.
+        """
         for name, known in KNOWN.items():
             where = f"{self.name}.{name}"
             if name != "items" or self.items != ():
@@ -144,11 +153,18 @@ class Spec:
             self._check_points(size, f"{self.name}.{preset}")
 
     def preset(self, name: PresetName) -> Preset:
-        """The sizes of that name, one of `PRESETS`."""
+        """The sizes of that name, one of `PRESETS`.
+
+        Args:
+            name: "quick" for the small sizes, "paper" for the sizes of the
+                published experiments.
+        """
         return self.quick if name == "quick" else self.paper
 
     def runs(self, preset: PresetName, seeds: Iterable[int] | None = None) -> list[Run]:
         """Every run of the figure, cheap ones first.
+
+        They are sorted by n, then by seed, so that a stopped reproduction has whole small cases.
 
         Args:
             preset: which sizes.
@@ -193,7 +209,11 @@ class Spec:
 
 
 def names() -> list[str]:
-    """The names of the specs that come with the library, in alphabetical order."""
+    """The names of the specs that come with the library, in alphabetical order.
+
+    Each is the stem of a TOML file in `specs/` and can be passed to `load`; figures of the paper
+    and some of ours are among them.
+    """
     listed = (files("steinquad.paper") / "specs").iterdir()
     return sorted(entry.name.removesuffix(".toml") for entry in listed)
 

@@ -43,6 +43,9 @@ class RecordStore:
         """While this lasts, `add` works, and no other process can write.
 
         Raises `InputError` if another process is writing, or the file cannot be written.
+
+        What other processes have added since is read first, and a last line without its end is cut
+        off. The lock ends with the block, or with the process.
         """
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -65,7 +68,12 @@ class RecordStore:
             self._file = None
 
     def add(self, record: Record) -> None:
-        """Append a record of a run that has none yet; on return it is on the disk."""
+        """Append a record of a run that has none yet; on return it is on the disk.
+
+        Args:
+            record: of a run whose key is not in `records`; a second one is a `RuntimeError`, as is
+                a call outside of `writing`.
+        """
         if self._file is None:
             raise RuntimeError("add needs `with store.writing():`")
         key = record.run.key
@@ -78,7 +86,11 @@ class RecordStore:
         self.records[key] = record
 
     def pack(self) -> None:
-        """Move all records into the compressed file, which a stop at any moment leaves whole."""
+        """Move all records into the compressed file, which a stop at any moment leaves whole.
+
+        The new file is written beside the old one and then takes its place in one operation; the
+        plain file is removed last. Equal records give equal bytes.
+        """
         with self.writing():
             lines = "".join(record.to_json() + "\n" for record in self.records.values())
             unfinished = self.packed.with_name(self.packed.name + ".part")

@@ -15,27 +15,46 @@ PAPER_SIMULATOR = 130.0  # seconds that the paper's wind farm takes at a point
 
 @dataclass(frozen=True)
 class Cell:
-    """All records that differ by their seed only: one row of a table, one point of a figure."""
+    """All records that differ by their seed only: one row of a table, one point of a figure.
+
+    Attributes:
+        records: at least one, in the order in which they were stored; refused runs are among them,
+            but contribute no values.
+    """
 
     records: Sequence[Record]
 
     @property
     def run(self) -> Run:
-        """One of the runs; all but its seed is common to all."""
+        """One of the runs; all but its seed is common to all.
+
+        It says what the cell is about: problem, method, n, d and settings. Use it for labels, not
+        for the seed, which is that of the first record.
+        """
         return self.records[0].run
 
     @property
     def design(self) -> str:
-        """The name of the design that placed the points."""
+        """The name of the design that placed the points.
+
+        Records without that setting were made with independent draws, so "iid" is the answer for
+        them.
+        """
         return self.run.settings.get("design", "iid")
 
     @property
     def trajectories(self) -> list[Sequence[Mark]]:
-        """One of each training that was looked at along the way."""
+        """One of each training that was looked at along the way.
+
+        A sequence of marks for each seed, in increasing iterations; empty for methods that only
+        answer with an estimate.
+        """
         return [record.trajectory for record in self.records if record.trajectory]
 
     def values(self, quantity: str) -> list[float]:
         """One number a seed, where there is one.
+
+        The list is shorter than `records` where a run was refused or has no such quantity.
 
         Args:
             quantity: a key of `spec.QUANTITIES`, such as `error`, which is relative to the truth.
@@ -62,8 +81,14 @@ def summarize(spec: Spec, preset: PresetName, records: Iterable[Record]) -> list
 def known_cpu_seconds(runs: Iterable[Run], records: Iterable[Record]) -> list[float | None]:
     """What each run will cost, by records of the same method, settings, n and d.
 
+    The problem does not count, so that a run on one can be foreseen from runs on others.
+
     Returns:
         The mean of their CPU seconds for each run, None where there is no such record.
+
+    Args:
+        runs: what is to be done.
+        records: what has been done.
     """
     known: dict[Any, list[float]] = {}
     for record in records:

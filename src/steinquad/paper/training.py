@@ -52,6 +52,8 @@ class Training:
     ) -> Mapping[str, Any]:
         """Train on n draws; what a `Record` says of it.
 
+        One step is taken beforehand and thrown away, so that compiling is not in the seconds.
+
         Args:
             problem: what to fit.
             n: number of draws.

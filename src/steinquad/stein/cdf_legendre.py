@@ -37,7 +37,11 @@ class CdfLegendre(Features):
     needs_score: bool = False
 
     def obstacle(self, data: Dataset, measure: Measure | None) -> str | None:
-        """Independent coordinates with a known cdf are needed, perhaps after whitening."""
+        """Independent coordinates with a known cdf are needed, perhaps after whitening.
+
+        A measure that has no cdf of its own may still have one component of independent factors in
+        whitened coordinates, as a multivariate normal does; mixtures do not.
+        """
         del data
         if _distribution(measure) is not None:
             return None
@@ -48,21 +52,39 @@ class CdfLegendre(Features):
         )
 
     def fit(self, data: Dataset, measure: Measure | None) -> "CdfLegendre":
-        """Remember the distribution functions."""
+        """Remember the distribution functions.
+
+        Nothing is estimated from the points, which is why these features keep mean zero exactly.
+
+        Args:
+            data: only its dimension is read.
+            measure: one for which `obstacle` gave None.
+        """
         return replace(self, distribution=_distribution(measure), dim=data.dim)
 
     def size(self, order: int) -> int:
-        """Number of multi-indices of degree 1 to `order`."""
+        """Number of multi-indices of degree 1 to `order`.
+
+        The constant, degree 0, is not among them: it is the integral itself. From six dimensions
+        on, `index_set` limits interactions, so that the number grows slowly.
+        """
         return len(index_set(self.dim, order))
 
     def degrees(self, order: int) -> Array:
-        """Total degrees."""
+        """Total degrees.
+
+        The sum of the powers of each multi-index, (size(order),), as floats: a prior variance that
+        falls with the degree expects smooth integrands.
+        """
         return index_set(self.dim, order).sum(axis=1).astype(np.float64)
 
     def uniform(self, x: Array) -> Array:
         """The points as uniform variables, (n, d).
 
         Each coordinate through its distribution function, whitened first if need be.
+
+        Under the measure the result is uniform on the unit cube, so it also shows whether draws
+        fit their measure.
         """
         if isinstance(self.distribution, Factors):
             z = self.distribution.affine.points(x)

@@ -29,6 +29,9 @@ def divergence_by_trace(
     """Divergence by the trace identity, for one or two activation layers, (k,).
 
     Arguments as those of `divergence`.
+
+    Coordinates that share a multiplier enter together by one trace; those with a multiplier of
+    their own add a tangent each.
     """
     total = jnp.zeros(weights[-1].shape[0])
     if frame.shared:
@@ -52,6 +55,9 @@ def divergence_by_tangents(
     """Divergence by one forward tangent a coordinate, for any depth, (k,).
 
     Arguments as those of `divergence`.
+
+    Its cost grows with the dimension, so shallow networks use the trace identity; it is also an
+    independent check of that one.
     """
     every = tuple(range(frame.inner.shape[0]))
     return _diagonal(weights, slopes, frame, every) @ multipliers(inputs, frame)

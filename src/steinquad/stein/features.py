@@ -20,7 +20,16 @@ HYPERBOLIC_NORM = 0.75
 
 
 class Features(ABC):
-    """Nested families of mean-zero functions: those of an order begin with those of lower ones."""
+    """Nested families of mean-zero functions: those of an order begin with those of lower ones.
+
+    A linear model `integral + sum_j c_j feature_j` fitted to the outputs then has the integral as
+    its intercept. `fit` returns the object to use and leaves this one as it is.
+
+    Attributes:
+        name: for tables.
+        needs_score: whether `__call__` needs scores.
+        highest: largest order that `orders` tries.
+    """
 
     name: str = "features"
     needs_score: bool = True
@@ -30,6 +39,10 @@ class Features(ABC):
         """Why they cannot be formed on such data, in a sentence that says what to do, or None.
 
         Asked before `fit`, so that a method can refuse politely.
+
+        Args:
+            data: points, outputs and what else is known.
+            measure: what the points were drawn from, if known.
         """
         del data, measure
         return None
@@ -38,13 +51,21 @@ class Features(ABC):
         """The same features with what they take from data and measure fixed, as a new object.
 
         For instance shift and scale, boundary factors, distribution functions.
+
+        Args:
+            data: points, outputs and what else is known.
+            measure: what the points were drawn from, if known.
         """
         del data, measure
         return self
 
     @abstractmethod
     def size(self, order: int) -> int:
-        """How many features there are up to an order, known once they are fitted."""
+        """How many features there are up to an order, known once they are fitted.
+
+        The number of columns of `__call__`, and with it of coefficients to be estimated; it must
+        not decrease with the order.
+        """
 
     @abstractmethod
     def __call__(self, x: Array, score: Array | None, order: int) -> Array:
@@ -54,6 +75,9 @@ class Features(ABC):
         """How rough each feature is, (size(order),), from 1 on.
 
         A prior expects less of rougher ones. By default all alike.
+
+        Return larger numbers for features that oscillate more, such as the total degree of a
+        polynomial.
         """
         return np.ones(self.size(order))
 
@@ -61,6 +85,9 @@ class Features(ABC):
         """Orders worth trying with at most `most` features, in increasing order.
 
         By default every order at first, then such that each adds half.
+
+        Orders that add no feature end the list. A method compares the candidates, so their number
+        decides what a fit costs.
         """
         chosen: list[int] = []
         order = 1
@@ -76,6 +103,12 @@ class Features(ABC):
         """A sentence on what makes the answer doubtful, known once they are fitted, or None.
 
         It goes into the status of the estimate.
+
+        For instance tails so heavy that features of this order have no variance.
+
+        Args:
+            data: what they were fitted to.
+            order: the order that was chosen.
         """
         del data, order
         return None
@@ -95,6 +128,7 @@ def index_set(dim: int, order: int) -> np.ndarray:
         for i in range(first, dim):
             for power in range(1, order + 1):
                 left = budget - power**q
+                # The powers are sums of roots: rounding must not drop indices on the edge.
                 if left < -1e-9:
                     break
                 index = (*head, (i, power))

@@ -29,6 +29,9 @@ class SteinInputs(eqx.Module):
     """What is known of one point, with multipliers and coordinates folded in.
 
     A batch has a leading axis on every field. Made by `stein_inputs`.
+
+    The Stein image of any field w is then `drift . w(z)` plus the divergence weighted by the
+    multipliers; no score or support is needed any more.
     """
 
     z: jax.Array  # (d,) coordinates of the network
@@ -38,7 +41,11 @@ class SteinInputs(eqx.Module):
 
 
 class NetworkFrame(eqx.Module):
-    """What all points share: the coordinates of the network and who has an own multiplier."""
+    """What all points share: the coordinates of the network and who has an own multiplier.
+
+    Kept apart from the inputs so that it is not repeated for every point; `varying` is static,
+    because it decides the shape of the compiled program.
+    """
 
     inner: jax.Array  # (d, d) L^-1
     outer: jax.Array  # (d, d) L
@@ -46,7 +53,11 @@ class NetworkFrame(eqx.Module):
 
     @property
     def shared(self) -> tuple[int, ...]:
-        """The coordinates that have the multiplier `scale`."""
+        """The coordinates that have the multiplier `scale`.
+
+        Their part of the divergence is one trace, however many they are. Empty where every
+        coordinate has a multiplier of its own.
+        """
         return tuple(i for i in range(self.inner.shape[0]) if i not in self.varying)
 
 
@@ -77,7 +88,11 @@ def stein_inputs(
 
 
 def multipliers(inputs: SteinInputs, frame: NetworkFrame) -> jax.Array:
-    """m_i(x) of every coordinate at one point, (d,), whether shared or its own."""
+    """m_i(x) of every coordinate at one point, (d,), whether shared or its own.
+
+    For formulas that treat all coordinates alike, such as the divergence by tangents. Map it over
+    a batch with `jax.vmap(multipliers, in_axes=(0, None))`.
+    """
     if not frame.shared:
         return inputs.factors
     every = jnp.full(inputs.z.shape, inputs.scale)

@@ -35,6 +35,8 @@ class Multiplier(ABC):
 
     `__call__` is all that is needed, `fit` and `varying` where it takes something from the data or
     differs by coordinate.
+
+    A field u becomes m u before the Stein operator acts, which keeps the mean zero.
     """
 
     @abstractmethod
@@ -45,6 +47,13 @@ class Multiplier(ABC):
         """The same multiplier with whatever it takes from data and support fixed.
 
         A new object, before any call.
+
+        Args:
+            points: the training points with their scores.
+            support: the box on which the measure lives.
+
+        Returns:
+            A multiplier that is ready to be called; by default this one.
         """
         del points, support
         return self
@@ -74,7 +83,11 @@ class Constant(Multiplier):
             raise InputError(f"c is {self.c!r}; give a positive number, 'std' or 'max'.")
 
     def fit(self, points: Points, support: Support) -> "Constant":
-        """C from the scores, where it is named and not given."""
+        """C from the scores, where it is named and not given.
+
+        "std" is the standard deviation and "max" the largest absolute value over all entries of
+        the scores, so that the scaled drift is of order one.
+        """
         del support
         if self.c == "std":
             return Constant(float(points.score.std()))
@@ -94,6 +107,9 @@ class InverseQuadratic(Multiplier):
     """m = I / (|x|^2 + 1): bounded features under heavy tails.
 
     There a field that grows, times its score, may have no variance.
+
+    The distance is from the origin in the user's units, so center and scale the coordinates before
+    if they are far from it.
     """
 
     def __call__(self, points: Points) -> tuple[Array, Array]:
@@ -108,6 +124,9 @@ class InverseRoot(Multiplier):
     """m = I / sqrt(|x|^2 + 1).
 
     Between `Constant` and `InverseQuadratic`, for tails a little heavier than normal ones.
+
+    A field that grows linearly becomes a bounded one. Scalar, so the divergence costs no more than
+    without it.
     """
 
     def __call__(self, points: Points) -> tuple[Array, Array]:
@@ -122,6 +141,9 @@ class Density(Multiplier):
     """m = pi(x) I, for measures whose log density is known.
 
     Features vanish where the measure does; one of the paper's choices.
+
+    The density may be unnormalized, which only scales the field; in many dimensions its values
+    span many orders of magnitude and few points keep any influence.
     """
 
     def __call__(self, points: Points) -> tuple[Array, Array]:
@@ -140,6 +162,8 @@ class Coordinate(Multiplier):
     """m = diag(x): every component of the field multiplied by its coordinate.
 
     One of the paper's choices; the divergence needs a tangent for each coordinate.
+
+    Component i vanishes where x_i does, which suits measures on the positive half-line.
     """
 
     def __call__(self, points: Points) -> tuple[Array, Array]:
@@ -148,7 +172,11 @@ class Coordinate(Multiplier):
 
     @property
     def varying(self) -> None:
-        """Every coordinate has its own value."""
+        """Every coordinate has its own value.
+
+        None stands for all of them: the diagonal entry `x_i` differs between coordinates, so no
+        part of the divergence can be computed as one trace.
+        """
         return None
 
 
@@ -166,7 +194,13 @@ class Boundary(Multiplier):
     scale: Array | None = None
 
     def fit(self, points: Points, support: Support) -> "Boundary":
-        """Faces from the support, scale from the draws."""
+        """Faces from the support, scale from the draws.
+
+        Args:
+            points: draws, whose standard deviation in each coordinate becomes the width s of the
+                factor.
+            support: the box; open sides get no factor.
+        """
         return replace(self, support=support, scale=points.x.std(axis=0))
 
     def __call__(self, points: Points) -> tuple[Array, Array]:
@@ -183,7 +217,11 @@ class Boundary(Multiplier):
 
     @property
     def varying(self) -> tuple[int, ...]:
-        """The bounded coordinates."""
+        """The bounded coordinates.
+
+        The factor is 1 for all others, which share the multiplier and cost no tangent in the
+        divergence. Known once it is fitted.
+        """
         assert self.support is not None, "call fit first"
         return self.support.bounded
 
@@ -193,12 +231,22 @@ class PaperBoundary(Multiplier):
     """The paper's scalar factor `prod_i (x_i - a_i)(b_i - x_i)`, open sides left out.
 
     `Boundary` is what we use: this product collapses in many dimensions.
+
+    As it is scalar, all coordinates share it and the divergence is one trace.
     """
 
     support: Support | None = None
 
     def fit(self, points: Points, support: Support) -> "PaperBoundary":
-        """Faces from the support."""
+        """Faces from the support.
+
+        The points are not used: the factor has no scale of its own, and therefore the units of a
+        product of squared coordinates.
+
+        Args:
+            points: ignored.
+            support: the box whose finite sides make the factors.
+        """
         del points
         return replace(self, support=support)
 
@@ -223,12 +271,23 @@ class ProductOf(Multiplier):
     """Several multipliers, one after the other, by the product rule.
 
     For instance a constant and the boundary factors.
+
+    Attributes:
+        factors: the multipliers; their order does not matter, as diagonal matrices commute.
     """
 
     factors: tuple[Multiplier, ...]
 
     def fit(self, points: Points, support: Support) -> "ProductOf":
-        """Fit each."""
+        """Fit each.
+
+        Every factor sees the same points and support, so that none depends on the order in which
+        they are listed.
+
+        Args:
+            points: the training points with their scores.
+            support: the box on which the measure lives.
+        """
         return ProductOf(tuple(factor.fit(points, support) for factor in self.factors))
 
     def __call__(self, points: Points) -> tuple[Array, Array]:
@@ -241,7 +300,11 @@ class ProductOf(Multiplier):
 
     @property
     def varying(self) -> tuple[int, ...] | None:
-        """Those of any factor."""
+        """Those of any factor.
+
+        The union, in increasing order; None as soon as one factor varies in every coordinate, and
+        () if all factors are scalar.
+        """
         union: set[int] = set()
         for factor in self.factors:
             if factor.varying is None:

@@ -47,7 +47,11 @@ class ScorePolynomials(Features):
     highest: int = 30
 
     def obstacle(self, data: Dataset, measure: Measure | None) -> str | None:
-        """Scores are needed."""
+        """Scores are needed.
+
+        They may come with the data or from the measure. The support may have bounds, where
+        boundary factors make the fields vanish, but tails should not be heavy; see `trouble`.
+        """
         if data.score is not None or measure is not None:
             return None
         return (
@@ -56,7 +60,15 @@ class ScorePolynomials(Features):
         )
 
     def fit(self, data: Dataset, measure: Measure | None) -> "ScorePolynomials":
-        """Whiten, or scale and add boundary factors where the support is bounded."""
+        """Whiten, or scale and add boundary factors where the support is bounded.
+
+        Whitening would mix a bounded coordinate with others, whose boundary factor could then no
+        longer vanish on its faces alone.
+
+        Args:
+            data: points with scores; its support decides which of the two.
+            measure: not used.
+        """
         del measure
         assert data.score is not None
         support = data.support or Support.real(data.dim)
@@ -71,11 +83,19 @@ class ScorePolynomials(Features):
         )
 
     def size(self, order: int) -> int:
-        """Number of multi-indices of degree 1 to `order`."""
+        """Number of multi-indices of degree 1 to `order`.
+
+        Constants have the Stein image 0 and are left out. From six dimensions on, interactions are
+        limited; see `index_set`.
+        """
         return len(index_set(self.dim, order))
 
     def degrees(self, order: int) -> Array:
-        """Total degrees."""
+        """Total degrees.
+
+        The sum of the powers of each Hermite polynomial, (size(order),), by which a prior expects
+        less of rougher features.
+        """
         return index_set(self.dim, order).sum(axis=1).astype(np.float64)
 
     def __call__(self, x: Array, score: Array | None, order: int) -> Array:
@@ -97,11 +117,16 @@ class ScorePolynomials(Features):
                     if j != i:
                         term *= tables[j][0][index[j]]
                 row += term
+            # Under a standard normal the image is -degree times phi: all columns of unit size.
             row /= index.sum()
         return result.T
 
     def trouble(self, data: Dataset, order: int) -> str | None:
-        """Heavy tails: a polynomial of order p grows as |x|^(p - 2) there."""
+        """Heavy tails: a polynomial of order p grows as |x|^(p - 2) there.
+
+        The images have a finite variance only if twice that power is below the tail index. Bounded
+        coordinates have no tails and are passed over; the first coordinate in trouble is named.
+        """
         assert self.affine is not None and data.score is not None
         z, drift = self.affine.points(data.x), self.affine.score(data.score)
         for i in range(self.dim):

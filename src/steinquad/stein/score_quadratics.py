@@ -42,14 +42,26 @@ class ScoreQuadratics(Features):
     highest: int = 3
 
     def obstacle(self, data: Dataset, measure: Measure | None) -> str | None:
-        """Scores on all of R^d are needed."""
+        """Scores on all of R^d are needed.
+
+        There are no boundary factors here: a matrix C that mixes coordinates would not keep the
+        field tangential to the faces of a box. Use `ScorePolynomials` on bounded supports.
+        """
         del measure
         if data.score is None or (data.support is not None and data.support.bounded):
             return "score is missing or the support has bounds; pass scores on all of R^d."
         return None
 
     def fit(self, data: Dataset, measure: Measure | None) -> "ScoreQuadratics":
-        """Scale the coordinates, regress them on the scores, and choose the products."""
+        """Scale the coordinates, regress them on the scores, and choose the products.
+
+        The regression is weighted by the weights of the draws; products are screened against what
+        features of the first two orders leave of the outputs.
+
+        Args:
+            data: points, outputs and scores on all of R^d.
+            measure: not used.
+        """
         del measure
         assert data.score is not None
         weights = data.effective_weights
@@ -69,13 +81,21 @@ class ScoreQuadratics(Features):
         return replace(fitted, pairs=pairs)
 
     def size(self, order: int) -> int:
-        """Those of the first two orders are d each."""
+        """Those of the first two orders are d each.
+
+        Order 3 adds one feature for each chosen pair, at most d (d - 1) / 2; higher orders are the
+        same as order 3.
+        """
         assert self.affine is not None and self.pairs is not None
         dim = len(self.affine.shift)
         return (dim, 2 * dim, 2 * dim + len(self.pairs[0]))[min(order, 3) - 1]
 
     def degrees(self, order: int) -> Array:
-        """1 and 2."""
+        """1 and 2.
+
+        Linear features come first, with degree 1; squares and products of coordinates follow with
+        degree 2. A prior may treat the two groups differently.
+        """
         return np.where(np.arange(self.size(order)) < self.size(1), 1.0, 2.0)
 
     def __call__(self, x: Array, score: Array | None, order: int) -> Array:

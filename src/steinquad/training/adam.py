@@ -66,11 +66,17 @@ class Adam(Optimizer):
         """A training from these weights.
 
         The gradient there is known, no step taken yet; arguments as those of `fit`.
+
+        Every run begins with zero moments and with the first batch of the sequence that `seed`
+        fixes, so equal arguments give equal runs.
         """
         return _Run(self, network, data, Penalty(self.penalty, theta0=not flat))
 
     def batches(self, data: TrainingSet) -> Iterator[tuple[TrainingSet, bool]]:
         """What each step sees, without end, and whether it begins a pass over the points.
+
+        The last batch of a pass may be smaller; it is padded with weight zero, so that one
+        compiled program serves all.
 
         Args:
             data: all points; those of weight zero are in no batch.
@@ -106,7 +112,12 @@ class _Run(Stepwise):
             self.loss = self._total()
 
     def step(self) -> Step:
-        """Move by the gradient of the last look, and look again."""
+        """Move by the gradient of the last look, and look again.
+
+        The loss reported with batches is that of all points after the last full pass, because the
+        loss of one batch is too noisy to stop by. Never None: Adam takes steps that raise the
+        loss.
+        """
         options = self.options
         self.at, self.moments = _move(options.learning_rate, self.at, self.gradient, self.moments)
         loss, passed = self._look()

@@ -29,23 +29,39 @@ Solve: TypeAlias = Callable[[Array], Array]
 
 
 class Curvature(Protocol):
-    """`G = J^T J` and what goes with it, rows divided by the relative noise of their output."""
+    """`G = J^T J` and what goes with it, rows divided by the relative noise of their output.
+
+    J is the Jacobian of the weighted residuals by all weights. Levenberg-Marquardt steps, the
+    evidence and the posterior need nothing else of a network.
+    """
 
     every: ClassVar[int]  # steps between two estimates of the precisions
 
     @property
     def gradient(self) -> Array:
-        """J^T r, (p,)."""
+        """J^T r, (p,).
+
+        Half the gradient of the sum of squared residuals, over the noise of each output; the
+        prior's part is added by the caller.
+        """
         ...
 
     @property
     def squares(self) -> Array:
-        """|r_j|^2 of each output, not divided by the noise, (k,)."""
+        """|r_j|^2 of each output, not divided by the noise, (k,).
+
+        Left in their own units, so that the relative noise of the outputs can be estimated from
+        them again after a step.
+        """
         ...
 
     @property
     def noise(self) -> Array:
-        """Relative noise of each output, (k,)."""
+        """Relative noise of each output, (k,).
+
+        Rows of J and of r are divided by it, so that one precision beta serves all outputs. All
+        ones where the outputs count alike.
+        """
         ...
 
     def solver(self, beta: float, diagonal: Array) -> Solve | None:
@@ -60,7 +76,13 @@ class Curvature(Protocol):
         ...
 
     def quadratic(self, delta: Array) -> float:
-        """delta^T G delta, the curvature along a step: what a quadratic model promises of it."""
+        """delta^T G delta, the curvature along a step: what a quadratic model promises of it.
+
+        The ratio of the actual to the promised decrease then decides on the damping.
+
+        Args:
+            delta: the step, (p,).
+        """
         ...
 
     def effective(self, alpha: float, beta: float, penalized: Array) -> float | None:
@@ -76,7 +98,14 @@ class Curvature(Protocol):
 
 @dataclass(frozen=True)
 class Dense:
-    """G as a matrix, of NumPy or of JAX: for as many weights as it can be factored."""
+    """G as a matrix, of NumPy or of JAX: for as many weights as it can be factored.
+
+    Attributes:
+        matrix: G, (p, p).
+        gradient: J^T r, (p,).
+        squares: of the residuals of each output, (k,).
+        noise: relative, of each output, (k,).
+    """
 
     matrix: Any
     gradient: Array
@@ -85,7 +114,11 @@ class Dense:
     every: ClassVar[int] = 2
 
     def solver(self, beta: float, diagonal: Array) -> Solve | None:
-        """By Cholesky, factored once for all right-hand sides; None where that fails."""
+        """By Cholesky, factored once for all right-hand sides; None where that fails.
+
+        G is a Gram matrix and may be singular to rounding, so a small diagonal can fail; the
+        caller then tries more damping.
+        """
         factor = _cholesky(_shifted(self.matrix, beta, diagonal))
         if factor is None:
             return None
@@ -93,11 +126,19 @@ class Dense:
         return lambda v: np.asarray(solve((factor, True), v))
 
     def quadratic(self, delta: Array) -> float:
-        """delta^T G delta."""
+        """delta^T G delta.
+
+        One product of a matrix and a vector, with the matrix that is there already; prior and
+        damping are not included.
+        """
         return float(delta @ (self.matrix @ delta))
 
     def effective(self, alpha: float, beta: float, penalized: Array) -> float | None:
-        """gamma by the trace of the inverse, with a jitter at the rounding errors of G."""
+        """gamma by the trace of the inverse, with a jitter at the rounding errors of G.
+
+        The jitter keeps the factorization from failing where eigenvalues of G are rounding errors,
+        which may be negative.
+        """
         jitter = ROUNDING * float(np.trace(self.matrix))
         factor = _cholesky(_shifted(self.matrix, beta, alpha * penalized + beta * jitter))
         if factor is None:
@@ -151,6 +192,9 @@ class MatrixFree:
         """By conjugate gradients, truncated: an inexact step still goes downhill.
 
         Every call costs up to 150 products with G.
+
+        It never refuses, since no factorization can fail: a truncated solution is merely short in
+        directions that are not resolved yet.
         """
         like, data = self.model.like, self.model.data
         arrays = (jnp.asarray(self.vector), like, data, jnp.asarray(self.noise))
@@ -158,13 +202,20 @@ class MatrixFree:
         return lambda v: np.asarray(_conjugate_gradients(system, v))
 
     def quadratic(self, delta: Array) -> float:
-        """delta^T G delta."""
+        """delta^T G delta.
+
+        One product with G, which is a forward and a reverse pass over the data; prior and damping
+        are not included.
+        """
         return float(delta @ self.model.product(self.vector, self.noise, delta))
 
     def effective(self, alpha: float, beta: float, penalized: Array) -> float | None:
         """gamma by quadrature of the spectrum.
 
         A stochastic estimate, good to some percent for thousands of weights.
+
+        Weights under a flat prior are left out of the matrix, not eliminated from it, which
+        changes gamma by at most their number.
         """
         kept = penalized > 0
 

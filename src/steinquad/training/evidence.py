@@ -29,6 +29,10 @@ class Spectrum:
     """Eigenvalues of G and how often each counts.
 
     Exact ones, or nodes of a Lanczos quadrature, which count in fractions.
+
+    Attributes:
+        values: eigenvalues or nodes, not negative.
+        counts: how many eigenvalues each stands for; their sum is the size of G.
     """
 
     values: Array
@@ -36,7 +40,11 @@ class Spectrum:
 
     @classmethod
     def dense(cls, matrix: Array) -> "Spectrum":
-        """Every eigenvalue of a symmetric matrix; rounding below zero is cut off."""
+        """Every eigenvalue of a symmetric matrix; rounding below zero is cut off.
+
+        Every count is one. It costs O(p^3), so it is for matrices of some thousand rows;
+        `lanczos_spectrum` is for larger ones.
+        """
         values = np.maximum(np.linalg.eigvalsh(matrix), 0.0)
         return cls(values, np.ones_like(values))
 
@@ -46,6 +54,8 @@ class Precisions:
     """alpha of the weights and beta of the noise at their best evidence.
 
     With gamma, the number of weights that the data decide, and the log evidence itself.
+
+    `lambda = alpha / (N beta)` is the penalty that they correspond to.
     """
 
     alpha: float
@@ -91,6 +101,7 @@ def tune(spectrum: Spectrum, *, observations: float, residual: float, weight: fl
         weight: |w|^2 of the penalized weights.
     """
     m = max(observations, 1.0)
+    # A perfect fit would send beta to infinity: its logarithm must stay finite.
     rr, ww = max(residual, 1e-300), max(weight, 1e-300)
 
     def negative(logs: Array) -> tuple[float, Array]:

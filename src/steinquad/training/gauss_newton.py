@@ -94,7 +94,12 @@ class _Run(Stepwise):
         self._look(np.ones(len(network.theta0)))
 
     def step(self) -> Step | None:
-        """Take a step; None if none lowers the objective."""
+        """Take a step; None if none lowers the objective.
+
+        More damping is tried where the factorization fails, the acceleration is too large for a
+        second-order model, or the objective rises. Precisions are updated after every second
+        accepted step of a dense model.
+        """
         prior = self.alpha * self.penalized
         gradient = self.beta * self.at.gradient + prior * self.vector
         now = self._objective(self.vector, self.at.squares)
@@ -136,6 +141,7 @@ class _Run(Stepwise):
         shrink = 3.0 if agreement > 0.75 else 2.0 if agreement > 0.25 else 1.0
         self.damping = max(self.damping / shrink, LEAST_DAMPING)
         self.vector, sums = moved, self.at.squares
+        # An output that is fitted exactly has no noise to divide by: the last estimate stands.
         noise = np.sqrt(sums / sums.mean()) if sums.min() > 0 else self.at.noise
         self.steps += 1
         update = self.steps % self.at.every == 0  # of the precisions, which need an exact G

@@ -21,6 +21,14 @@ def hessian(
     """Second derivative of the loss by all weights, (p, p), a column for each direction.
 
     For some thousand weights, to look at its condition; training needs no Hessian.
+
+    Directions are taken 64 at a time, so that memory stays bounded.
+
+    Args:
+        vector: all parameters, (p,).
+        like: a network of these shapes.
+        data: what to fit.
+        penalty: lambda, and on what.
     """
 
     def column(direction: jax.Array) -> jax.Array:
@@ -32,6 +40,9 @@ def hessian(
 
 def condition_number(matrix: Array) -> float:
     """Largest over smallest absolute eigenvalue of a symmetric matrix; it may be infinite.
+
+    The matrix is made symmetric first, against rounding. Absolute values, because the Hessian of a
+    network may be indefinite away from a minimum.
 
     >>> condition_number(np.diag([2.0, -8.0, 4.0]))
     4.0

@@ -65,6 +65,9 @@ class HessianFree(Optimizer):
         """A training from these weights.
 
         The loss there is known, no step taken yet; arguments as those of `fit`.
+
+        Products with the Gauss-Newton matrix always run as compiled programs, also where a NumPy
+        model would suit the network.
         """
         return _Run(network, data, Penalty(self.penalty, theta0=not flat), self.damping)
 
@@ -82,7 +85,11 @@ class _Run(Stepwise):
         self.loss = self._loss(self.vector)
 
     def step(self) -> Step | None:
-        """Take a step; None if none lowers the loss."""
+        """Take a step; None if none lowers the loss.
+
+        The damping is adapted by the agreement of the whole, unhalved step with the quadratic
+        model, and also where the step is rejected, so that a retry differs.
+        """
         gradient, squares = self.model.gradient(self.vector, self.noise)
         at = MatrixFree(self.model, self.vector, gradient, squares, self.noise)
         slope = gradient / self.total + self.strengths * self.vector

@@ -45,7 +45,11 @@ class LBFGS(Optimizer):
         check_penalty(self.penalty)
 
     def start(self, network: SteinNetwork, data: TrainingSet, flat: bool) -> "_Run":
-        """A training from these weights, nothing evaluated yet; arguments as those of `fit`."""
+        """A training from these weights, nothing evaluated yet; arguments as those of `fit`.
+
+        SciPy drives the steps, so this run is not resumable: the history of gradients is lost when
+        it ends.
+        """
         return _Run(self, network, data, Penalty(self.penalty, theta0=not flat))
 
 
@@ -57,7 +61,11 @@ class _Run(Run):
         self.loss = np.inf
 
     def proceed(self, report: Report) -> None:
-        """Let SciPy run, as often as it gets anywhere."""
+        """Let SciPy run, as often as it gets anywhere.
+
+        SciPy's own tolerances are off, and the callback stops it, so that all optimizers share one
+        stopping rule. `report` hears of accepted steps only, not of trials of the line search.
+        """
         vector, goes_on, steps = flatten(self.like), True, 0
 
         def after_step(intermediate_result: scipy.optimize.OptimizeResult) -> None:

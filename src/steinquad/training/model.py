@@ -53,6 +53,9 @@ class Model(Protocol):
         """|r|^2 of each output, not over the noise, (k,).
 
         What the loss is made of, and what tells the noise of one output from that of another.
+
+        Args:
+            vector: the weights, (p,).
         """
         ...
 
@@ -60,6 +63,9 @@ class Model(Protocol):
         """The squares, and the weighted sum of g - y, (k,) both.
 
         Error and bias at points held out.
+
+        Dividing the sum by the total weight gives the mean residual, by which theta0 can be
+        corrected with points that training did not see.
         """
         ...
 
@@ -90,6 +96,8 @@ class Model(Protocol):
         """Derivative of the weighted residuals by the weights, (n k, p), all rows at once.
 
         They take n k p numbers of memory.
+
+        For the posterior, which needs rows and not only `J^T J`; not divided by the noise.
         """
         ...
 
@@ -134,18 +142,30 @@ class NumpyModel:
         self._trace = np.inf  # of the last G
 
     def squares(self, vector: Array) -> Array:
-        """|r|^2 of each output."""
+        """|r|^2 of each output.
+
+        (k,), from values of the network alone: no Jacobian is formed, so that trial steps cost a
+        fraction of `gram`.
+        """
         return self.moments(vector)[0]
 
     def moments(self, vector: Array) -> tuple[Array, Array]:
-        """Squares and weighted sum of the residuals."""
+        """Squares and weighted sum of the residuals.
+
+        Points of weight zero, which only pad the blocks, were dropped when the model was made, so
+        they cost nothing here.
+        """
         r = self._residuals(vector)
         return np.sum(r**2, axis=0), np.sum(self.root * r, axis=0)
 
     def gram(
         self, vector: Array, noise: Array, damping: float = 0.0
     ) -> tuple[Array, Array, Array]:
-        """G, J^T r and the squares, one panel of Jacobian at a time."""
+        """G, J^T r and the squares, one panel of Jacobian at a time.
+
+        Under a damping well above the rounding of single precision, G is formed in float32, which
+        is faster; the gradient and the squares are always in float64.
+        """
         p = len(vector)
         single = damping > SINGLE * self._trace and p > self.large
         part = np.empty((p, p), np.float32 if single else np.float64)
@@ -165,7 +185,11 @@ class NumpyModel:
         return total, gradient, sums
 
     def bend(self, vector: Array, noise: Array, along: Array) -> Array:
-        """By a central difference of the residuals, which has digits enough."""
+        """By a central difference of the residuals, which has digits enough.
+
+        The acceleration only corrects a step, so a few digits do. Rows of J are reused from `gram`
+        where all of them fit into the kept memory.
+        """
         step = BEND * along
         ahead, behind = self._residuals(vector + step), self._residuals(vector - step)
         second = (ahead - 2.0 * self._here + behind) / (BEND**2 * noise)
@@ -179,7 +203,11 @@ class NumpyModel:
         return total
 
     def jacobian(self, vector: Array) -> Array:
-        """All rows at once."""
+        """All rows at once.
+
+        Filled in place into one fresh array and weighted afterwards; points of weight zero have no
+        rows, unlike in `CompiledModel`.
+        """
         rows = np.empty((len(self.y), self.outputs, len(vector)))
         numpy_backend.jacobian(unflatten(vector, self.like), self.inputs, self.data.frame, rows)
         return (rows * self.root[:, :, None]).reshape(-1, len(vector))
@@ -218,11 +246,19 @@ class CompiledModel:
         self.like, self.data = like, data
 
     def squares(self, vector: Array) -> Array:
-        """|r|^2 of each output."""
+        """|r|^2 of each output.
+
+        (k,), from values of the network alone, without a Jacobian; padding has weight zero and
+        adds nothing.
+        """
         return self.moments(vector)[0]
 
     def moments(self, vector: Array) -> tuple[Array, Array]:
-        """Squares and weighted sum of the residuals."""
+        """Squares and weighted sum of the residuals.
+
+        The values come from one compiled program; sums are taken in NumPy, which needs no program
+        of its own for every shape.
+        """
         values = compiled_values(jnp.asarray(vector), self.like, self.data)
         blocks = self.data.blocks
         root = np.sqrt(np.asarray(blocks.weights))[:, :, None]
@@ -232,7 +268,11 @@ class CompiledModel:
     def gram(
         self, vector: Array, noise: Array, damping: float = 0.0
     ) -> tuple[jax.Array, Array, Array]:
-        """G, J^T r and the squares, one panel of Jacobian at a time."""
+        """G, J^T r and the squares, one panel of Jacobian at a time.
+
+        The matrix stays on the device, as a JAX array, and is accumulated in place; the damping is
+        ignored, since all is in float64.
+        """
         del damping
         at, scale = jnp.asarray(vector), jnp.asarray(noise)
         p = len(vector)
@@ -243,25 +283,42 @@ class CompiledModel:
         return matrix, np.asarray(gradient), np.asarray(squares)
 
     def bend(self, vector: Array, noise: Array, along: Array) -> Array:
-        """By differentiating twice."""
+        """By differentiating twice.
+
+        Two forward tangents along the direction and a reverse pass, block by block: exact, with no
+        difference quotient and no stored rows.
+        """
         arrays = (jnp.asarray(a) for a in (noise, along))
         return np.asarray(_bend(jnp.asarray(vector), self.like, self.data, *arrays))
 
     def jacobian(self, vector: Array) -> Array:
-        """All rows at once."""
+        """All rows at once.
+
+        Computed panel by panel and moved to the host. Padding points keep their rows, which are
+        zero because their weight is.
+        """
         at, ones = jnp.asarray(vector), jnp.ones_like(self.like.theta0)
         frame = self.data.frame
         panels = [panel_jacobian(at, self.like, b, frame, ones)[1] for b in self.data.panels()]
         return np.concatenate([np.asarray(rows) for rows in panels])
 
     def gradient(self, vector: Array, noise: Array) -> tuple[Array, Array]:
-        """J^T r and the squares in one pass over the data, where G is not needed."""
+        """J^T r and the squares in one pass over the data, where G is not needed.
+
+        Args:
+            vector: the weights, (p,).
+            noise: relative, of each output, (k,).
+        """
         at, scale = jnp.asarray(vector), jnp.asarray(noise)
         gradient, squares = _gradient(at, self.like, self.data, scale)
         return np.asarray(gradient), np.asarray(squares)
 
     def product(self, vector: Array, noise: Array, direction: Array) -> Array:
-        """G times a direction, (p,): two passes over the data and no matrix."""
+        """G times a direction, (p,): two passes over the data and no matrix.
+
+        What conjugate gradients and Lanczos call again and again where p is too large for a (p, p)
+        array.
+        """
         arrays = (jnp.asarray(a) for a in (noise, direction))
         return np.asarray(ggn_product(jnp.asarray(vector), self.like, self.data, *arrays))
 
@@ -277,6 +334,9 @@ def panel_jacobian(
     """Residuals over noise (points, k) and their derivative (points k, p), block by block.
 
     Memory beyond the result is that of one block.
+
+    The derivative is taken point by point in reverse mode, as there are far more weights than
+    outputs.
     """
 
     def one(point: Block) -> tuple[jax.Array, jax.Array]:
@@ -340,7 +400,11 @@ def ggn_product(
     noise: jax.Array,
     direction: jax.Array,
 ) -> jax.Array:
-    """G times one direction (p,): a forward and a reverse pass over the data, no matrix."""
+    """G times one direction (p,): a forward and a reverse pass over the data, no matrix.
+
+    Blocks are added one after the other, so memory is that of one block. Rows are divided by the
+    noise of their output, as everywhere.
+    """
 
     def add(total: jax.Array, block: Block) -> tuple[jax.Array, None]:
         def rows(v: jax.Array) -> jax.Array:

@@ -58,12 +58,20 @@ class Sizes(NamedTuple):
         """Those that are fastest on this machine.
 
         Small blocks for a processor's cache, large ones for an accelerator.
+
+        The backend of JAX decides: 256 points a block on a CPU, 65,536 elsewhere.
         """
         return cls(256 if jax.default_backend() == "cpu" else 65536)
 
 
 class Block(eqx.Module):
-    """Some points; a `TrainingSet` stacks equal blocks along a leading axis."""
+    """Some points; a `TrainingSet` stacks equal blocks along a leading axis.
+
+    Attributes:
+        inputs: points as the Stein operator needs them.
+        y: values to fit, (points, k).
+        weights: of the points, (points,); 0 marks padding.
+    """
 
     inputs: SteinInputs
     y: jax.Array  # (points, k)
@@ -75,6 +83,8 @@ class TrainingSet(eqx.Module):
 
     What programs loop over, so that one compiled shape serves any number of points. Made by
     `build`.
+
+    Padding has weight zero and so changes neither loss nor gradient.
     """
 
     blocks: Block
@@ -124,6 +134,9 @@ class TrainingSet(eqx.Module):
         """All points, padding and all, as one block of NumPy arrays (n, ...).
 
         For what does not go block by block.
+
+        Points keep their order, with the padding last; drop the rows of weight zero where they
+        would cost time.
         """
         return jax.tree.map(
             lambda a: np.asarray(a).reshape(a.shape[0] * a.shape[1], *a.shape[2:]), self.blocks
@@ -133,6 +146,8 @@ class TrainingSet(eqx.Module):
         """As many blocks as a panel has, one panel after the other.
 
         For Jacobians, of which one panel is held at a time.
+
+        All panels have the same number of blocks, so that one compiled program serves them.
         """
         for start in range(0, self.blocks.weights.shape[0], self.blocks_per_panel):
             rows = slice(start, start + self.blocks_per_panel)
@@ -145,6 +160,8 @@ def _ceil(a: int, b: int) -> int:
 
 class Penalty(NamedTuple):
     """`lambda |theta|^2`, over the weights or over the weights and theta0.
+
+    It is the negative log density of a normal prior, up to scale.
 
     Attributes:
         strength: lambda.
@@ -159,6 +176,8 @@ def flatten(network: SteinNetwork) -> Array:
     """All parameters of a network as one NumPy vector, (p,), in the order of its leaves.
 
     theta0 comes first; `unflatten` is its inverse.
+
+    Optimizers and linear algebra work on this vector, whatever the kind of field is.
     """
     return np.concatenate([np.ravel(leaf) for leaf in jax.tree.leaves(network)])
 
@@ -167,6 +186,12 @@ def unflatten(vector: Any, like: SteinNetwork) -> SteinNetwork:
     """The network with the shapes of `like` and the parameters `vector`.
 
     Leaves are of NumPy or of JAX as the vector is.
+
+    The inverse of `flatten`, which may be traced and differentiated.
+
+    Args:
+        vector: all parameters, (p,).
+        like: a network of the shapes; its own weights do not matter.
     """
     leaves, tree = jax.tree.flatten(like)
     ends = np.cumsum([leaf.size for leaf in leaves])
@@ -180,6 +205,8 @@ def theta0_entries(like: SteinNetwork) -> np.ndarray:
     """Where the flat vector holds theta0.
 
     A mask (p,), for penalties that leave it out and answers that are about it alone.
+
+    Read from the structure of the network, so that nobody relies on theta0 being first.
     """
     marked = jax.tree.map(lambda leaf: np.zeros(leaf.shape, bool), like)
     marked = eqx.tree_at(lambda network: network.theta0, marked, np.ones(like.theta0.shape, bool))
@@ -190,13 +217,19 @@ def residuals(network: SteinNetwork, block: Block, frame: NetworkFrame) -> jax.A
     """`sqrt(w_i) (g(x_i) - y_i)` at the points of a block, (points, k).
 
     The least squares that training and posterior are about.
+
+    Points of weight zero give zero, so padding needs no mask of its own.
     """
     return jnp.sqrt(block.weights)[:, None] * (evaluate(network, block.inputs, frame) - block.y)
 
 
 @compiled
 def compiled_values(vector: jax.Array | Array, like: SteinNetwork, data: TrainingSet) -> jax.Array:
-    """g at all points, those that fill up the last blocks too, by blocks (count, size, k)."""
+    """g at all points, those that fill up the last blocks too, by blocks (count, size, k).
+
+    Reshape to (count * size, k) and cut after n for values in the order of the points; `predict`
+    does so.
+    """
     network = unflatten(vector, like)
     return jax.lax.map(lambda block: evaluate(network, block.inputs, data.frame), data.blocks)
 
@@ -205,6 +238,9 @@ def predict(network: SteinNetwork, data: TrainingSet) -> Array:
     """g at the points of a set, (n, k), by the faster of NumPy and a compiled program.
 
     Padding is cut off.
+
+    For values only: no derivative is taken, and the result is a NumPy array in the units in which
+    the network was trained.
     """
     if jax.default_backend() == "cpu" and numpy_backend.suits(network):
         return numpy_backend.values(network, data.merged().inputs, data.frame)[: data.n]
@@ -242,6 +278,9 @@ def value_and_gradient(
     """The loss and its gradient (p,), accumulated block by block, in one compiled program.
 
     Arguments as those of `loss`.
+
+    The gradient of each block is taken inside the loop, so that memory is that of one block and
+    not of all intermediate values.
     """
     total = jnp.sum(data.blocks.weights)
 
@@ -265,5 +304,8 @@ def strengths(like: SteinNetwork, penalty: Penalty) -> jax.Array:
     """lambda of every parameter, (p,).
 
     That of the penalty, and 0 on theta0 unless it is penalized.
+
+    The penalty is then `sum(strengths * theta^2)`, and its gradient needs no case distinction
+    between theta0 and the weights.
     """
     return penalty.strength * jnp.where(theta0_entries(like), penalty.theta0, 1.0)

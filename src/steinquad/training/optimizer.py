@@ -46,13 +46,20 @@ class Run(ABC):
 
     @abstractmethod
     def proceed(self, report: Report) -> None:
-        """Go on as long as there is a step to take and `report`, called after each, says so."""
+        """Go on as long as there is a step to take and `report`, called after each, says so.
+
+        Args:
+            report: takes a `Step` and answers whether to go on; it records the step and applies
+                the stopping rule.
+        """
 
 
 class Stepwise(Run):
     """A training whose steps can be taken one at a time.
 
     An optimizer writes `step`, the loop is here.
+
+    Between two steps all its state is in the object, which is what `resumable` optimizers rely on.
     """
 
     @abstractmethod
@@ -60,10 +67,16 @@ class Stepwise(Run):
         """Take a step and say where it led, with the loss there.
 
         None if none lowers the loss, which ends the training.
+
+        The vector in the answer may be reused by the next step; who keeps it makes a copy.
         """
 
     def proceed(self, report: Report) -> None:
-        """Take steps as long as there is one and `report` says so."""
+        """Take steps as long as there is one and `report` says so.
+
+        The first step that is None or that `report` answers with False ends the loop; the weights
+        reached stay in the run.
+        """
         while (step := self.step()) is not None and report(step):
             pass
 
@@ -215,20 +228,32 @@ class Optimizer(ABC):
 
 
 def check_counts(**options: Any) -> None:
-    """Refuse options that are no integer >= 1, by name."""
+    """Refuse options that are no integer >= 1, by name.
+
+    Booleans are refused too, although Python counts them as integers. Pass options as keywords,
+    `check_counts(max_steps=10)`; the error names the first that fails.
+    """
     for name, value in options.items():
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
             raise InputError(f"{name} is {value!r}; give an integer >= 1.")
 
 
 def check_penalty(penalty: Any) -> None:
-    """Refuse a penalty that is no finite number >= 0."""
+    """Refuse a penalty that is no finite number >= 0.
+
+    Zero is allowed: it is maximum likelihood, without a prior on the weights. Strings and booleans
+    raise `InputError` like negative numbers, infinities and NaN.
+    """
     if isinstance(penalty, bool | str) or not 0 <= penalty < np.inf:
         raise InputError(f"penalty is {penalty!r}; give a number >= 0.")
 
 
 def check_positive(**options: Any) -> None:
-    """Refuse options that are no finite number > 0, by name."""
+    """Refuse options that are no finite number > 0, by name.
+
+    For lengths of steps and dampings, which must not be zero. Pass options as keywords,
+    `check_positive(damping=1.0)`; the error names the first that fails.
+    """
     for name, value in options.items():
         if isinstance(value, bool | str) or not 0 < value < np.inf:
             raise InputError(f"{name} is {value!r}; give a number > 0.")

@@ -74,6 +74,9 @@ class Track:
 
         Its loss, its integrals, and what held-out points or the noise say of it, where that is
         due.
+
+        Weights are copied only where they become the best, since optimizers may reuse their
+        arrays.
         """
         self.losses.append(step.loss)
         self.theta0.append(step.vector[self._integrals].copy())
