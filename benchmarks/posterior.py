@@ -5,8 +5,8 @@
 Four chains with autocorrelation 0.5 from three distributions: logarithms of gamma variables of
 shape 2 (skewed) or 20 (nearly normal), mixed by a rotation with scales from 0.3 to 3; and the
 logarithm of a scale, N(0, 0.3^2), with d - 1 normal effects of that scale (hierarchical). All of
-mean, variance and three quantiles are asked of every parameter. The first row includes what is compiled or
-imported once.
+mean, variance and three quantiles are asked of every parameter. The first row includes what is
+compiled or imported once.
 """
 
 import argparse
