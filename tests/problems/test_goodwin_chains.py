@@ -58,7 +58,7 @@ def test_plain_mala_freezes_there():
 def test_whitened_nuts_starts_at_the_laplace_approximation(tmp_path):
     problem = sq.problems.goodwin(observations=240, rtol=1e-6)
     design = sq.problems.goodwin_nuts(problem, chains=2, warmup=20, path=tmp_path)
-    assert isinstance(design, Whitened) and design.chains == 2
+    assert isinstance(design, Whitened) and design.block == 2
     scores = problem.measure.score(design.affine.shift[None])
     assert np.max(np.abs(scores @ design.affine.matrix)) < 1e-4  # zero at the mode
     seen = []
