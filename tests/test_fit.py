@@ -90,3 +90,10 @@ def test_a_status_is_a_word_and_a_sentence(code, doubtful, final):
     status = sq.Status(code, "so it went")
     assert str(status) == f"{code}: so it went"
     assert (status.doubtful, status.final) == (doubtful, final)
+
+
+def test_a_model_without_a_std_has_none_at_many_points_either():
+    x = np.zeros((CHUNK + 1, 1))
+    bare = fit(model=lambda points, return_std: (np.zeros((len(points.x), 2)), None))
+    mean, std = bare.predict(Points(x), return_std=True)
+    assert mean.shape == (CHUNK + 1, 2) and std is None
