@@ -13,6 +13,7 @@ __all__ = ["REQUIRED", "PlacedError", "TomlTable", "read"]
 
 REQUIRED = object()
 LARGEST = sys.float_info.max
+LARGEST_COUNT = 2**62 - 1  # within what SQLite and NumPy store as an integer
 KEY = re.compile(r"""\s*(?:"((?:[^"\\]|\\.)*)"|'([^']*)'|([A-Za-z0-9_-]+))\s*(\.|=|\]\]?|$)""")
 
 
@@ -62,7 +63,13 @@ class TomlTable:
         return key in self.values
 
     def take(
-        self, key: str, kind: type | tuple[type, ...], what: str, default: Any = REQUIRED
+        self,
+        key: str,
+        kind: type | tuple[type, ...],
+        what: str,
+        default: Any = REQUIRED,
+        *,
+        where: Callable[[Any], bool] = lambda value: True,
     ) -> Any:
         """Take the value of a key out of the table, or raise a complaint.
 
@@ -70,7 +77,9 @@ class TomlTable:
             key: of this table.
             kind: type or types of the value; a bool is no int here.
             what: what is expected, in words for the complaint.
-            default: in place of a key that is not there; without, that is a complaint.
+            default: in place of a key that is not there, given back as it is; without, that is a
+                complaint.
+            where: a condition that the value has to fulfil.
         """
         if key not in self.values:
             if default is REQUIRED:
@@ -78,7 +87,8 @@ class TomlTable:
             return default
         value = self.values.pop(key)
         kinds = kind if isinstance(kind, tuple) else (kind,)
-        if (isinstance(value, bool) and bool not in kinds) or not isinstance(value, kinds):
+        typed = isinstance(value, kinds) and (not isinstance(value, bool) or bool in kinds)
+        if not typed or not where(value):
             raise self.error(key, f"is {_show(value)}; give {what}")
         return value
 
@@ -90,38 +100,18 @@ class TomlTable:
         *,
         where: Callable[[float], bool] = lambda value: True,
     ) -> Any:
-        """Take a finite number out of the table, as a float; arguments as those of `take`.
+        """Take a finite number out of the table, as a float; arguments as those of `take`."""
 
-        Args:
-            key: of this table.
-            what: what is expected, in words.
-            default: in place of a key that is not there; given back as it is.
-            where: a condition that the number has to fulfil.
-        """
-        given = key in self.values
-        value = self.take(key, (int, float), what, default)
-        if not given:
-            return value
-        if not abs(value) <= LARGEST or not where(value):
-            raise self.error(key, f"is {_show(value)}; give {what}")
-        return float(value)
+        def fits(value: float) -> bool:
+            return abs(value) <= LARGEST and where(value)
+
+        value = self.take(key, (int, float), what, default, where=fits)
+        return value if value is default else float(value)
 
     def count(self, key: str, least: int, default: Any = REQUIRED) -> Any:
-        """Take an integer out of the table that is at least `least`, and below 2^62.
-
-        The upper limit keeps it within what SQLite and NumPy store as an integer.
-
-        Args:
-            key: of this table.
-            least: the smallest value that is accepted.
-            default: in place of a key that is not there; given back as it is.
-        """
+        """Take an integer from `least` up to `LARGEST_COUNT`; arguments as those of `take`."""
         what = f"an integer of at least {least}"
-        given = key in self.values
-        value = self.take(key, int, what, default)
-        if given and not least <= value < 2**62:
-            raise self.error(key, f"is {_show(value)}; give {what}")
-        return value
+        return self.take(key, int, what, default, where=lambda v: least <= v <= LARGEST_COUNT)
 
     def choice(self, key: str, known: Iterable[str], default: Any = REQUIRED) -> str:
         """Take one of some words out of the table; any other is a complaint that lists them all.
@@ -131,39 +121,21 @@ class TomlTable:
             known: the words, in the order in which a complaint lists them.
             default: in place of a key that is not there; it has to be one of the words.
         """
-        words = tuple(known)
-        value = self.take(key, str, f"one of {', '.join(words)}", default)
-        if value not in words:
-            raise self.error(key, f"is {_show(value)}; choose one of {', '.join(words)}")
+        words = ", ".join(known)
+        value = self.take(key, str, f"one of {words}", default)
+        if value not in words.split(", "):
+            raise self.error(key, f"is {_show(value)}; choose one of {words}")
         return value
 
     def text(self, key: str, what: str, default: Any = REQUIRED) -> Any:
-        """Take a text out of the table that is not blank and has no null character.
+        """Take a text that is not blank and has no null character; arguments as those of `take`."""
+        return self.take(key, str, what, default, where=lambda v: v.strip() and "\x00" not in v)
 
-        Args:
-            key: of this table.
-            what: what is expected, in words for the complaint.
-            default: in place of a key that is not there; given back as it is.
-        """
-        given = key in self.values
-        value = self.take(key, str, what, default)
-        if given and (not value.strip() or "\x00" in value):
-            raise self.error(key, f"is {_show(value)}; give {what}")
-        return value
-
-    def texts(self, key: str, what: str, default: Any = REQUIRED) -> Any:
-        """Take a list of texts out of the table, at least one and none of them empty.
-
-        Args:
-            key: of this table.
-            what: what is expected, in words for the complaint.
-            default: in place of a key that is not there; given back as it is.
-        """
-        value = self.take(key, list, what, default)
-        whole = value is default or (value and all(isinstance(v, str) and v for v in value))
-        if not whole:
-            raise self.error(key, f"is {_show(value)}; give {what}")
-        return value
+    def texts(self, key: str, what: str) -> list[str]:
+        """Take a list of texts, at least one and none empty; arguments as those of `take`."""
+        return self.take(
+            key, list, what, where=lambda v: v and all(isinstance(e, str) and e for e in v)
+        )
 
     def table(self, key: str, what: str, default: Any = REQUIRED) -> "TomlTable":
         """Take a table inside this one out of it, whose complaints have the full name of a key.
@@ -184,9 +156,9 @@ class TomlTable:
             key: of this table, as in `[[key]]` or a list of inline tables.
             what: what is expected, in words for the complaint.
         """
-        listed = self.take(key, list, what, [])
-        if not all(isinstance(each, dict) for each in listed):
-            raise self.error(key, f"is {_show(listed)}; give {what}")
+        listed = self.take(
+            key, list, what, [], where=lambda v: all(isinstance(each, dict) for each in v)
+        )
         return [TomlTable(v, (*self.path, key, i), self._source) for i, v in enumerate(listed)]
 
     def finish(self, known: Iterable[str]) -> None:
