@@ -1,6 +1,7 @@
 """What the tests of studies share."""
 
 import os
+import time
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -65,6 +66,22 @@ def driver(*place, **settings):
 def _drive(environment, place, settings):
     os.environ.update(environment)
     study(*place, **settings).run()
+
+
+def alive(pid):
+    """Whether there is such a process, other than one that has ended and waits to be noticed."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def wait_until(happened, seconds=60.0):
+    """Wait for something that happens soon; on a busy machine that may take a while."""
+    deadline = time.monotonic() + seconds
+    while not happened():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 def same(answer, plain):

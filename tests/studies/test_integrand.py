@@ -6,6 +6,7 @@ import pytest
 from small_study import inputs, study
 
 import steinquad as sq
+from steinquad.studies.calls.loading import version_of_command
 
 
 def test_the_version_of_a_command_is_that_of_its_script(tmp_path):
@@ -14,21 +15,8 @@ def test_the_version_of_a_command_is_that_of_its_script(tmp_path):
         (tmp_path / "sim.py").write_text(text)
         command = sq.Command([sys.executable, "sim.py", "x" * 300])
         found = study(tmp_path, integrand=command, directory=tmp_path, runs=4)
-        versions.append(found.integrand_version)
+        versions.append(version_of_command(found.call))
     assert len(set(versions)) == 2 and all(versions)
-
-
-def test_the_default_version_follows_the_file(tmp_path):
-    file = tmp_path / "f.py"
-    file.write_text("def f(a, b):\n    return a\n")
-    first = sq.Study(
-        "f.py:f", inputs(), tmp_path / "s.sqlite", 4, directory=tmp_path
-    ).integrand_version
-    file.write_text("def f(a, b):\n    return b\n")
-    second = sq.Study(
-        "f.py:f", inputs(), tmp_path / "s.sqlite", 4, directory=tmp_path
-    ).integrand_version
-    assert first and second and first != second
 
 
 def test_braces_that_are_no_placeholders(tmp_path):

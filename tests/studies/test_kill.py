@@ -9,7 +9,7 @@ from collections import Counter
 from contextlib import closing
 
 import pytest
-from small_study import driver, study
+from small_study import alive, driver, study
 
 
 def stored(tmp_path):
@@ -40,14 +40,6 @@ def workers_of(pid):
     return found
 
 
-def is_running(pid):
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rpartition(")")[2].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-
-
 def kill_and_resume(
     tmp_path, monkeypatch, *, kills, runs, seed, points="iid", names=("smooth", "counting")
 ):
@@ -73,7 +65,7 @@ def kill_and_resume(
         process.join()
         killed += 1
         deadline = time.monotonic() + 30
-        while any(is_running(pid) for pid in workers):  # nobody goes on computing for the dead
+        while any(alive(pid) for pid in workers):  # nobody goes on computing for the dead
             assert time.monotonic() < deadline
             time.sleep(0.01)
         after = stored(tmp_path)
@@ -102,7 +94,7 @@ def test_nothing_that_an_integrand_started_outlives_a_killed_driver(tmp_path):
         family = workers + [child for pid in workers for child in workers_of(pid)]
     process.kill()
     process.join()
-    while any(is_running(pid) for pid in family):
+    while any(alive(pid) for pid in family):
         assert time.monotonic() < deadline
         time.sleep(0.05)
 

@@ -7,12 +7,12 @@ import time
 from dataclasses import replace
 
 import pytest
-from small_study import HERE, study
+from small_study import HERE, alive, study
 
 import steinquad as sq
 from steinquad.errors import InputError
 from steinquad.studies import worker
-from steinquad.studies.evaluation import Call
+from steinquad.studies.calls.call import Call
 from steinquad.studies.executors import Task
 from steinquad.studies.pool import Pool
 
@@ -41,14 +41,6 @@ def outcomes(name, points=POINTS, workers=2, **changes):
         pool.close()
     assert not any(alive(pid) for pid in pids)
     return [found[number] for number in range(len(points))], pids
-
-
-def alive(pid):
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import steinquad as sq
 from steinquad.chains.targets import as_target
 from steinquad.cli.tables import column_names
 from steinquad.errors import InputError
-from steinquad.studies.evaluation import find
+from steinquad.studies.calls.loading import find
 
 __all__ = ["posterior"]
 
@@ -82,7 +82,7 @@ def _load(reference: str) -> Any:
     if not (where and colon and all(part.isidentifier() for part in name.split("."))):
         raise InputError(f"--model is {reference!r}; give module:name or file.py:name.")
     try:
-        return find(reference)
+        return find(reference).value
     except (Exception, SystemExit) as error:  # whatever the user's file raises
         raise InputError(
             f"--model {reference} cannot be loaded ({type(error).__name__}: {error})."

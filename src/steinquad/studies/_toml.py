@@ -128,7 +128,7 @@ class TomlTable:
         return value
 
     def text(self, key: str, what: str, default: Any = REQUIRED) -> Any:
-        """Take a text that is not blank and has no null character; arguments as those of `take`."""
+        """Take a text that is not blank and has no null character; arguments as in `take`."""
         return self.take(key, str, what, default, where=lambda v: v.strip() and "\x00" not in v)
 
     def texts(self, key: str, what: str) -> list[str]:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from steinquad.errors import InputError
-from steinquad.studies.evaluation import Call
+from steinquad.studies.calls.call import Call
 from steinquad.studies.executors import Futures
 
 __all__ = ["dask_executor"]

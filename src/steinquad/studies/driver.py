@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 
-from steinquad.studies.evaluation import Outcome
+from steinquad.studies.calls.call import Outcome
 from steinquad.studies.executors import Executor, Here, Task
 from steinquad.studies.points import BLOCK, Numbered
 from steinquad.studies.store import Evaluation, Store
@@ -25,12 +25,13 @@ class Rules:
     Attributes:
         batch: points in a call; a batch of which a point failed is taken apart into single points.
         attempts: at a point, earlier runs included, before it counts as failed for good.
-        version: of the integrand, stored with every evaluation.
+        version: that the user gave to the integrand; None takes what each call says of the code
+            that it was made with.
     """
 
     batch: int
     attempts: int
-    version: str
+    version: str | None
 
 
 def evaluate_all(
@@ -120,7 +121,7 @@ class _Waiting:
                     attempt,
                     None if good else outcome.failure,
                     None if good else outcome.error,
-                    self.rules.version,
+                    outcome.version if self.rules.version is None else self.rules.version,
                 )
             )
         return rows

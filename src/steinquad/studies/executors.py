@@ -10,9 +10,11 @@ from concurrent import futures
 from typing import Any, NamedTuple, Protocol
 
 from steinquad.errors import InputError
-from steinquad.studies.evaluation import Call, Outcome, evaluate, evaluate_each, load
+from steinquad.studies.calls.call import Call, Outcome
+from steinquad.studies.calls.evaluate import evaluate, evaluate_each
+from steinquad.studies.calls.loading import Loaded, load
 
-__all__ = ["Executor", "Finished", "Futures", "Here", "Task", "check_loadable", "unloadable"]
+__all__ = ["Executor", "Finished", "Futures", "Here", "Task", "loaded", "unloadable"]
 
 QUICK, MOST_TOGETHER = 0.1, 64  # s of calls that are sent as one future, and most calls of one
 SETTLE = 5.0  # s for an executor that broke to say so of everything that it held
@@ -90,17 +92,17 @@ def unloadable(call: Call, reason: str) -> InputError:
     )
 
 
-def check_loadable(call: Call, function: Callable[..., Any] | None) -> None:
-    """Refuse an integrand that cannot be imported, before any point is lost to it.
+def loaded(call: Call, function: Callable[..., Any] | None) -> Loaded | None:
+    """The integrand with its version, or None of a command; refused before any point is lost.
 
     Args:
         call: how to call it.
         function: the integrand itself, if there is one: nothing is to be imported then.
     """
-    if call.command or function is not None:
-        return
+    if call.command:
+        return None
     try:
-        load(call)
+        return load(call, function)
     except (Exception, SystemExit) as error:
         raise unloadable(call, f"{type(error).__name__}: {error}") from None
 
@@ -117,8 +119,7 @@ class Here:
     """
 
     def __init__(self, call: Call, function: Callable[..., Any] | None = None) -> None:
-        check_loadable(call, function)
-        self.call, self.function = call, function
+        self.call, self.integrand = call, loaded(call, function)
         self.tasks: list[Task] = []
 
     def room(self) -> int:
@@ -138,7 +139,7 @@ class Here:
         del timeout
         done: Finished = []
         for task in self.tasks:
-            outcomes = evaluate(self.call, task.points, task.numbers, self.function)
+            outcomes = evaluate(self.call, task.points, task.numbers, self.integrand)
             done.append((task, outcomes))
         self.tasks.clear()
         return done
@@ -169,7 +170,7 @@ class Futures:
         in_flight: int,
         function: Callable[..., Any] | None = None,
     ) -> None:
-        check_loadable(call, function)
+        loaded(call, function)
         self.call, self.function, self.in_flight = call, function, in_flight
         self.make = None if isinstance(executor, futures.Executor) else executor
         self.executor = executor if isinstance(executor, futures.Executor) else executor()

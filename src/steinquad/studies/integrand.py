@@ -1,8 +1,5 @@
 """What a study evaluates: a function by name or as an object, or a command."""
 
-import hashlib
-import importlib.util
-import os
 import re
 import sys
 from collections.abc import Callable, Sequence
@@ -11,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from steinquad.errors import InputError
-from steinquad.studies.evaluation import RESERVED, Call, placeholders
+from steinquad.studies.calls.call import Call
+from steinquad.studies.calls.command import RESERVED, placeholders
 
-__all__ = ["FORMATS", "STYLES", "Command", "bytes_of", "complete", "version_of"]
+__all__ = ["FORMATS", "STYLES", "Command", "bytes_of", "complete"]
 
 STYLES = ("keywords", "dict", "batch")
 FORMATS = ("json", "csv")
@@ -77,52 +75,6 @@ def complete(call: Call, integrand: Any) -> tuple[Call, Callable[..., Any] | Non
             "sq.Command([...])",
         )
     return replace(call, function=reference), function
-
-
-def version_of(call: Call) -> str:
-    """A word that changes with the file that the integrand is in, empty where there is none.
-
-    Of a command with the files among its arguments, such as a script, else with its program.
-    What these files import is not looked at: set `version` of the study where that changes.
-
-    Args:
-        call: with its integrand, as `complete` gives it.
-
-    Returns:
-        Twelve hexadecimal digits of a SHA-256 of the contents, or an empty text.
-    """
-    if call.command:
-        named = [os.path.join(call.directory, argument) for argument in call.command]
-        scripts = [path for path in named[1:] if os.path.isfile(path)]
-        return _hash(scripts or named[:1])
-    where = call.function.rpartition(":")[0]
-    if where.endswith(".py"):
-        return _hash([os.path.join(call.directory, where)])
-    file = getattr(sys.modules.get(where), "__file__", None) or _file_of(where, call.directory)
-    return _hash([] if file is None else [file])
-
-
-def _hash(files: Sequence[str]) -> str:
-    """Of the contents, empty if there is no file that can be read."""
-    known = [Path(file) for file in files if os.path.isfile(file) and os.access(file, os.R_OK)]
-    read = hashlib.sha256()
-    for file in known:
-        read.update(file.read_bytes())
-    return read.hexdigest()[:12] if known else ""
-
-
-def _file_of(module: str, directory: str) -> str | None:
-    if not module:
-        return None
-    path = Path(directory, *module.split("."))
-    for file in (path.with_suffix(".py"), path / "__init__.py"):
-        if file.is_file():
-            return str(file)
-    try:
-        spec = importlib.util.find_spec(module)
-    except (ImportError, ValueError):
-        return None
-    return None if spec is None else spec.origin
 
 
 def _reference(function: Callable[..., Any]) -> str:

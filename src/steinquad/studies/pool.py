@@ -8,7 +8,6 @@ lines of JSON, so neither `__main__` nor a pickle comes into it.
 import json
 import os
 import queue
-import signal
 import subprocess
 import sys
 import threading
@@ -19,7 +18,8 @@ from typing import Any
 
 from steinquad.errors import InputError
 from steinquad.studies import worker
-from steinquad.studies.evaluation import Call, Outcome
+from steinquad.studies.calls import command
+from steinquad.studies.calls.call import Call, Outcome
 from steinquad.studies.executors import Finished, Task, unloadable
 
 __all__ = ["Pool"]
@@ -176,7 +176,11 @@ class _Worker:
 
     def __init__(self, call: Call, messages: "queue.SimpleQueue[tuple[_Worker, str]]") -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-P", str(Path(worker.__file__))],  # -P: nothing beside that file
+            # -P: modules beside that file are not to be found by the integrand.
+            command.supervised(
+                [sys.executable, "-P", str(Path(worker.__file__))],
+                None if call.command else call.memory,
+            ),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -212,10 +216,8 @@ class _Worker:
             self.process.stdin.close()
 
     def kill(self) -> None:
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
-        self.hang_up()
+        self.hang_up()  # so that it ends what it started, if its supervisor is dead
+        command.end(self.process)
 
     def _start_clock(self) -> None:
         self.began = time.monotonic()

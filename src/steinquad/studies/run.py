@@ -98,7 +98,7 @@ class Run:
         """See that the first n points are done or have failed for good."""
         own, store = self.settings, self.store
         batch = own.batch if own.call.style == "batch" else 1
-        rules = Rules(batch, own.retries + 1, own.integrand_version)
+        rules = Rules(batch, own.retries + 1, own.version)
         before = store.counts()
 
         def report(done: int, failed: int) -> None:

@@ -13,8 +13,8 @@ from steinquad.measures import Measure, as_measure
 from steinquad.methods.base import Method
 from steinquad.methods.quasi_monte_carlo import QuasiMonteCarlo
 from steinquad.studies.budget import Budget
-from steinquad.studies.evaluation import Call
-from steinquad.studies.integrand import bytes_of, complete, version_of
+from steinquad.studies.calls.call import Call
+from steinquad.studies.integrand import bytes_of, complete
 from steinquad.studies.points import KINDS, NumberedPoints, default_kind
 from steinquad.summaries.requested import Requested
 
@@ -116,15 +116,6 @@ class Settings:
         `Choose()`, though that is what is used.
         """
         return "default" if self.method is None else repr(self.method)
-
-    @property
-    def integrand_version(self) -> str:
-        """The version that is stored with every evaluation: the given one, or a hash of files.
-
-        Read from the files each time it is asked for, so that an edit between two runs shows;
-        results of different versions make an estimate suspect.
-        """
-        return version_of(self.call) if self.version is None else self.version
 
     def refuse_limits(self, place: str, instead: str) -> None:
         """Complain of limits of a function, which only a worker of the pool can be ended with.

@@ -2,9 +2,11 @@
 
 Standard input and output are moved out of the integrand's reach, so whatever it prints or reads
 cannot disturb the conversation. The end of the input is the end of the worker, in the middle of a
-call too: a driver that was killed leaves nobody computing.
+call too: a driver that was killed leaves nobody computing. The integrand is loaded once, so that
+all calls of a worker are by one version of it.
 """
 
+import importlib
 import importlib.util
 import json
 import os
@@ -21,15 +23,20 @@ __all__ = ["MARK", "serve"]
 MARK = "STEINQUAD_WORKER"  # the variable in a worker's environment by which it knows itself
 
 
-def serve(evaluation: Any) -> None:
+def serve(calls: str) -> None:
     """Answer requests of the driver, a line of JSON each, until the input ends; then exit.
 
     The first line is a `Call`; the reply says whether the integrand could be loaded. Every further
     line has points and numbers, and is answered with their outcomes.
 
     Args:
-        evaluation: the module of that name, loaded from its file so that JAX is not imported.
+        calls: name of the package of that name, imported so that JAX is not.
     """
+    call_module, loading, evaluation, supervisor = (
+        importlib.import_module(f"{calls}.{name}")
+        for name in ("call", "loading", "evaluate", "supervisor")
+    )
+    supervisor.outlive_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the driver stops its workers
     requests, answers = os.fdopen(os.dup(0), "r"), os.fdopen(os.dup(1), "w")
     nothing = os.open(os.devnull, os.O_RDWR)
@@ -47,18 +54,15 @@ def serve(evaluation: Any) -> None:
             for line in requests:
                 lines.put(line)
         finally:  # also where no memory is left for a line
-            evaluation.kill_commands()
-            if os.getpgrp() == os.getpid():
-                os.killpg(0, signal.SIGKILL)  # and what the integrand started
+            supervisor.end_descendants()  # of the integrand; the supervisor may be gone
             os._exit(0)
 
     threading.Thread(target=read, daemon=True).start()
-    call = evaluation.Call.from_json(lines.get())
+    call = call_module.Call.from_json(lines.get())
+    integrand = None
     if not call.command:
         try:
-            if call.memory is not None:
-                evaluation.limit_memory(call.memory)
-            evaluation.load(call)
+            integrand = loading.load(call)
         except (Exception, SystemExit) as error:
             say({"unloadable": f"{type(error).__name__}: {error}{call.limits}"})
             return
@@ -66,22 +70,23 @@ def serve(evaluation: Any) -> None:
     own = os.getpid()
     while True:
         task = json.loads(lines.get())
-        outcomes = evaluation.evaluate(call, task["points"], task["numbers"])
+        outcomes = evaluation.evaluate(call, task["points"], task["numbers"], integrand)
         if os.getpid() != own:  # the integrand forked, and this is the copy
             os._exit(0)
         say({"outcomes": [asdict(outcome) for outcome in outcomes]})
 
 
-def _load_evaluation() -> Any:
+def _import_calls() -> str:
+    """Import the folder `calls` as a package by itself: `steinquad` would bring JAX along."""
+    name = "steinquad_calls"
+    file = Path(__file__).parent / "calls" / "__init__.py"
     spec = importlib.util.spec_from_file_location(
-        "steinquad_evaluation", Path(__file__).with_name("evaluation.py")
+        name, file, submodule_search_locations=[str(file.parent)]
     )
     assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+    sys.modules[name] = importlib.util.module_from_spec(spec)
+    return name
 
 
 if __name__ == "__main__":
-    serve(_load_evaluation())
+    serve(_import_calls())

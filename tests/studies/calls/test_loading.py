@@ -1,0 +1,190 @@
+"""The integrand by its name, and the version of the code that is really called."""
+
+import hashlib
+import importlib
+import os
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from small_study import HERE, study
+
+from steinquad.studies.calls.call import Call
+from steinquad.studies.calls.evaluate import evaluate
+from steinquad.studies.calls.loading import load, version_of_object
+
+CALL = Call(("a", "b"), ("f",), directory=str(HERE))
+GOOD, BAD = (0.5, 0.25), (1.5, 0.25)  # the hostile ones misbehave where a > 1
+
+
+@pytest.mark.parametrize("name", ["integrands.py:missing", "integrands.py:not_a_function"])
+def test_what_is_not_a_function_cannot_be_loaded(name):
+    with pytest.raises((AttributeError, TypeError)):
+        load(replace(CALL, function=name))
+
+
+def test_a_file_that_was_edited_is_loaded_again(tmp_path):
+    file = tmp_path / "m.py"
+    settings = {"integrand": "m.py:f", "directory": tmp_path}
+    for value, runs in ((1.0, 10), (2.0, 20)):
+        file.write_text(f"def f(a, b):\n    return {value} + 0 * a\n")
+        os.utime(file, ns=(0, int(value)))
+        study(tmp_path, runs=runs, **settings).run()
+    rows = list(study(tmp_path, **settings).evaluations.rows())
+    assert [row.outputs for row in rows] == [[1.0]] * 10 + [[2.0]] * 10
+    assert len({row.version for row in rows}) == 2
+
+
+def test_files_of_one_name_in_two_places_are_two_integrands(tmp_path):
+    answers = []
+    for value in (1, 2):
+        place = tmp_path / str(value)
+        place.mkdir()
+        (place / "f.py").write_text(f"def f(a, b):\n    return a + {value}\n")
+        answers.append(study(place, "x", integrand="f.py:f", directory=place, runs=4).run().mean)
+    np.testing.assert_allclose(np.diff(answers), 1.0, rtol=1e-12)
+
+
+def test_a_version_is_of_the_code_that_was_loaded(tmp_path):
+    """The file is edited after it was loaded: the worker's rows are of what it has."""
+    file = tmp_path / "edited.py"
+    file.write_text("def f(a, b):\n    return 1.0\n")
+    call = replace(CALL, function="edited.py:f", directory=str(tmp_path))
+    before = load(call)
+    file.write_text("def f(a, b):\n    return 2.0\n")
+    after = load(call)
+    assert (before.value(0, 0), after.value(0, 0)) == (1.0, 2.0)
+    assert before.version != after.version
+    (old,), (new,) = (evaluate(call, [GOOD], [0], each) for each in (before, after))
+    assert (old.outputs, old.version) == ((1.0,), before.version)
+    assert (new.outputs, new.version) == ((2.0,), after.version)
+    file.write_text("def f(a, b):\n    return 1.0\n")
+    assert load(call) == before
+
+
+def test_an_edit_that_compiled_files_do_not_see(tmp_path):
+    """Same size, same second: Python itself would take the old code from its cache."""
+    file = tmp_path / "cached_module.py"
+    call = replace(CALL, function="cached_module:f", directory=str(tmp_path))
+    code = "import cached_module; print(cached_module.f())"
+    environment = {"PYTHONPATH": str(tmp_path)}
+    said = []
+    for value in (1.0, 2.0):
+        file.write_text(f"def f(*_):\n    return {value}\n")
+        os.utime(file, (1e9, 1e9))
+        said.append(subprocess.check_output([sys.executable, "-c", code], env=environment).strip())
+    assert said == [b"1.0", b"1.0"]  # what is guarded against
+    assert load(call).value() == 2.0
+    sys.modules.pop("cached_module")
+
+
+@pytest.mark.parametrize(
+    ("edited", "same"),
+    [
+        ("K = 1.0\ndef f(*_):\n    return K\n", True),
+        ("K = 2.0\ndef f(*_):\n    return K\n", False),
+        ("K = 1.0\ndef f(*_):\n    return K + 1\n", False),
+        ("K = 1.0\ndef f(*_):\n    return K\ndef g():\n    return 0\n", True),
+        ("def f(:\n", False),
+    ],
+)
+def test_a_module_that_was_imported_before_it_was_edited_is_noticed(
+    tmp_path, monkeypatch, edited, same
+):
+    monkeypatch.syspath_prepend(str(tmp_path))
+    name = f"imported_{abs(hash(edited))}"
+    file = tmp_path / f"{name}.py"
+    file.write_text("K = 1.0\ndef f(*_):\n    return K\n")
+    module = importlib.import_module(name)
+    file.write_text(edited)
+    (tmp_path / "now.py").write_text(edited)
+    loaded = load(replace(CALL, function=f"{name}:f", directory=str(tmp_path)))
+    assert loaded.value() == 1.0 and loaded.version == version_of_object(module.f)
+    digest = hashlib.sha256(edited.encode()).hexdigest()[:12]
+    assert (loaded.version == digest) == same
+
+
+def test_a_module_loaded_here_keeps_its_version(tmp_path):
+    file = tmp_path / "kept_module.py"
+    file.write_text("def f(*_):\n    return 1.0\n")
+    call = replace(CALL, function="kept_module:f", directory=str(tmp_path))
+    first = load(call)
+    file.write_text("def f(*_):\n    return 2.0\n")
+    assert load(call) == first
+    sys.modules.pop("kept_module")
+
+
+def test_a_module_that_fails_leaves_no_half_behind(tmp_path):
+    (tmp_path / "half_module.py").write_text("x = 1\nraise RuntimeError('no')\n")
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="no"):
+            load(replace(CALL, function="half_module:f", directory=str(tmp_path)))
+    assert "half_module" not in sys.modules
+
+
+def test_a_module_of_a_package(tmp_path):
+    (tmp_path / "some_package").mkdir()
+    (tmp_path / "some_package" / "__init__.py").write_text("")
+    (tmp_path / "some_package" / "part.py").write_text(
+        "from . import other\ndef f(*_):\n    return other.x\n"
+    )
+    (tmp_path / "some_package" / "other.py").write_text("x = 3.0\n")
+    loaded = load(replace(CALL, function="some_package.part:f", directory=str(tmp_path)))
+    assert loaded.value() == 3.0 and len(loaded.version) == 12
+    assert load(replace(CALL, function="math:sqrt")).version == ""
+
+
+def test_versions_of_objects():
+    one, two = (lambda a: a + 1), (lambda a: a + 2)
+    assert version_of_object(one) == version_of_object(lambda a: a + 1) != version_of_object(two)
+    assert version_of_object(len) == ""
+
+
+def test_an_integrand_edited_during_a_run_is_never_mixed_silently(tmp_path):
+    """Every worker keeps the version it has; those that come later say that theirs is another."""
+    file = tmp_path / "f.py"
+    text = "import os, time\n\ndef f(a, b):\n    time.sleep(0.002)\n    return a * a + {k}\n"
+    file.write_text(text.format(k=1.0))
+    settings = {"integrand": "f.py:f", "directory": tmp_path, "where": "pool", "retries": 3}
+    found = study(tmp_path, runs=120, **settings)
+
+    def watch(now):
+        if now.done >= 40 and "2.0" not in file.read_text():
+            file.write_text(text.format(k=2.0))
+            for entry in os.listdir("/proc"):  # half of the workers: others take their place
+                with suppress(OSError):
+                    if b"worker.py" in Path(f"/proc/{entry}/cmdline").read_bytes():
+                        parent = (
+                            Path(f"/proc/{entry}/stat").read_text().rpartition(")")[2].split()[1]
+                        )
+                        if int(parent) == os.getpid():
+                            os.kill(int(entry), signal.SIGKILL)
+                            break
+
+    answer = found.run(watch=watch)
+    rows = list(found.evaluations.rows())
+    assert len({row.version for row in rows if row.status == "done"}) == 2
+    for row in rows:
+        constant = row.outputs[0] - row.input[0] ** 2
+        assert (
+            row.version
+            == hashlib.sha256(
+                text.format(k=1.0 if abs(constant - 1) < 1e-9 else 2.0).encode()
+            ).hexdigest()[:12]
+        )
+    assert (
+        answer.status.code == "suspect" and "2 versions of the integrand" in answer.status.message
+    )
+
+
+def test_a_script_edited_while_it_runs(tmp_path):
+    script = tmp_path / "sim.py"
+    script.write_text(f"print(1.0)\nopen({str(script)!r}, 'a').write('# edited')\n")
+    call = replace(CALL, command=(sys.executable, "sim.py"), directory=str(tmp_path))
+    (found,) = evaluate(call, [GOOD], [0])
+    assert found.outputs == (1.0,) and " or " in found.version
