@@ -1,16 +1,19 @@
 """The store: nothing finished is lost or overwritten, damage is seen and left alone."""
 
 import hashlib
+import os
 import shutil
+import socket
 import sqlite3
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from small_study import HERE, inputs, study
 
 import steinquad as sq
 from steinquad.errors import InputError
-from steinquad.studies.database import APPLICATION
+from steinquad.studies.database import APPLICATION, checksum
 from steinquad.studies.store import Counts, Evaluation, Store
 
 ABOUT = {"inputs": '["a"]', "outputs": '["y"]', "seed": "0"}
@@ -85,11 +88,10 @@ def test_attempts_are_given_back(store):
 
 def test_estimates_are_kept(store):
     with store.writing():
-        store.keep_estimate(20, "s", {"mean": 0.1 + 0.2})
-        store.keep_estimate(10, "s", {"mean": 1.0})
-        store.keep_estimate(10, "s", {"mean": 2.0})
-        found = [(10, "s", {"mean": 2.0}), (20, "s", {"mean": 0.1 + 0.2})]
-        assert store.estimates() == found
+        answers = [{"mean": m, "std": 0.1, "status": "converged"} for m in (0.1 + 0.2, 1.0, 2.0)]
+        for n, answer in zip((20, 10, 10), answers, strict=True):
+            store.keep_estimate(n, "s", answer)
+        assert store.estimates() == [(10, "s", answers[2]), (20, "s", answers[0])]
 
 
 def test_sessions_have_their_time(tmp_path):
@@ -223,10 +225,11 @@ def test_a_newer_format_is_refused(store):
 def test_a_start_that_was_killed_is_no_obstacle(store):
     store.path.parent.mkdir()
     store.path.touch()
-    store.path.with_name("s.sqlite.new").write_text("half")
+    half = store.path.with_name(".s.sqlite.abcd1234.new")
+    half.write_text("half")
     with store.writing():
         store.record([done(0)])
-    assert store.counts().done == 1
+    assert store.counts().done == 1 and not half.exists()
 
 
 def test_a_log_that_a_kill_left_behind_is_read(store, tmp_path):
@@ -261,7 +264,7 @@ def test_what_is_not_there_or_not_writable(tmp_path):
         Store(tmp_path / "no.sqlite", ABOUT).counts()
     (tmp_path / "file").touch()
     with (
-        pytest.raises(InputError, match="cannot be written"),
+        pytest.raises(InputError, match=r"cannot be used \(Not a directory\)"),
         Store(tmp_path / "file" / "s.sqlite", ABOUT).writing(),
     ):
         pass
@@ -311,6 +314,163 @@ def test_texts_in_a_store_that_make_no_sense(tmp_path, column, text):
         with pytest.raises(sq.InputError, match="damaged"):
             act()
     assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ("seconds = 'soon'", "row 7: seconds is 'soon'"),
+        ("seconds = -1.0", "row 7: seconds is '-1.0'"),
+        ("seconds = 9e999", "row 7: seconds is 'inf'"),
+        ("seconds = 0.123", "row 7: its checksum is wrong"),
+        ("attempt = -2", "row 7: attempt is '-2'"),
+        ("attempt = 'two'", "row 7: attempt is 'two'"),
+        ("outputs = '[1.5]'", "row 7: its checksum is wrong"),
+        ("outputs = '[1' || substr(outputs, 2)", "row 7: its checksum is wrong"),
+        ("input = '[0.5, 0.5]'", "row 7: its checksum is wrong"),
+        ("version = 'other'", "row 7: its checksum is wrong"),
+        ("failure = 'none'", "row 7: its checksum is wrong"),
+        ("checksum = ''", "row 7: its checksum is wrong"),
+    ],
+)
+def test_an_altered_row_is_one_sentence_with_its_number(tmp_path, change, words):
+    found = study(tmp_path, runs=10)
+    found.run()
+    with sqlite3.connect(tmp_path / "s.sqlite") as database:
+        database.execute(f"UPDATE evaluation SET {change} WHERE number = 7")
+    database.close()
+    acts = [found.estimate, study(tmp_path, runs=20).run, found.to_dataframe]
+    for act in [*acts, found.status] if "seconds" in change and "0.123" not in change else acts:
+        with pytest.raises(sq.InputError, match=words) as raised:
+            act()
+        assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[" * 100_000, f"[{'9' * 400}]", f"[{'9' * 5000}]", "[NaN]", "[true]", "[1e999]", "{}"],
+)
+def test_outputs_that_were_written_wrongly(store, text):
+    """With a checksum that fits: what was written is itself no list of numbers."""
+    path = filled(store, 3)
+    row = (1, "done", "[0.1]", text, 0.5, 1, None, None, "v1")
+    with sqlite3.connect(path) as database:
+        database.execute("UPDATE evaluation SET outputs = ? WHERE number = 1", (text,))
+        database.execute("UPDATE evaluation SET input = '[0.1]' WHERE number = 1")
+        database.execute("UPDATE evaluation SET checksum = ? WHERE number = 1", (checksum(row),))
+    database.close()
+    with pytest.raises(InputError, match=r"damaged \(row 1: ") as raised:
+        list(store.rows())
+    assert len(str(raised.value)) < 500
+
+
+@pytest.mark.parametrize(
+    "change", ["settings = 'x'", "settings = '[1]'", "record = '3'", "record = '{}'"]
+)
+def test_a_kept_estimate_that_was_altered(tmp_path, change):
+    found = study(tmp_path, runs=10)
+    found.run()
+    with sqlite3.connect(tmp_path / "s.sqlite") as database:
+        database.execute(f"UPDATE estimate SET {change}")
+    database.close()
+    with pytest.raises(sq.InputError, match="damaged"):
+        found.kept_estimates()
+
+
+def test_a_store_without_checksums_is_renewed_by_the_next_run(tmp_path):
+    found = study(tmp_path, runs=10)
+    before = found.run()
+    with sqlite3.connect(tmp_path / "s.sqlite") as database:
+        database.execute("ALTER TABLE evaluation DROP COLUMN checksum")
+        database.execute("PRAGMA user_version = 2")
+    database.close()
+    with pytest.raises(sq.InputError, match="has format 2.*; run the study to renew it"):
+        found.estimate()
+    again = study(tmp_path, runs=10).run()
+    assert (again.mean, again.std) == (before.mean, before.std)
+    assert found.estimate().mean == before.mean
+
+
+def test_a_store_is_its_owners_alone(store):
+    filled(store, 3)
+    with store.writing():
+        store.record([done(5)])
+        files = list(store.path.parent.iterdir())
+        assert {file.name for file in files} >= {"s.sqlite", "s.sqlite-wal", "s.sqlite.lock"}
+        assert all(file.stat().st_mode & 0o777 == 0o600 for file in files)
+
+
+def _device(path):
+    os.symlink("/dev/null", path)
+
+
+def _socket(path):
+    with socket.socket(socket.AF_UNIX) as end:
+        end.bind(str(path))
+
+
+@pytest.mark.parametrize(
+    ("make", "kind"),
+    [
+        (os.mkfifo, "named pipe"),
+        (os.mkdir, "directory"),
+        (_socket, "socket"),
+        (_device, "device"),
+    ],
+)
+@pytest.mark.parametrize("linked", [False, True])
+def test_what_is_no_regular_file_is_never_touched(tmp_path, monkeypatch, make, kind, linked):
+    monkeypatch.chdir(tmp_path)  # the path of a socket is short
+    make("there")
+    path = Path("there")
+    if linked:
+        path = Path("link")
+        path.symlink_to("there")
+    before = sorted((each.name, each.lstat()[:8]) for each in tmp_path.iterdir())
+    found = sq.Study("integrands.py:smooth", inputs(), path, 4, directory=HERE, where="here")
+    for act in (found.run, found.status, found.estimate):
+        with pytest.raises(sq.InputError, match=f"is a {kind}; give the path of a file"):
+            act()
+    assert sorted((each.name, each.lstat()[:8]) for each in tmp_path.iterdir()) == before
+
+
+def test_a_path_that_changes_into_a_pipe_is_noticed_at_every_use(store):
+    filled(store, 3)
+    store.path.unlink()
+    os.mkfifo(store.path)
+    with pytest.raises(InputError, match="is a named pipe"):
+        store.counts()
+    with pytest.raises(InputError, match="is a named pipe"), store.writing():
+        pass
+
+
+def test_a_lock_that_leads_elsewhere(store, tmp_path):
+    store.path.parent.mkdir()
+    store.path.with_name("s.sqlite.lock").symlink_to("/dev/null")
+    with pytest.raises(InputError, match="is a device"), store.writing():
+        pass
+
+
+def test_a_link_to_a_store_stays_one(store, tmp_path):
+    store.path.parent.mkdir()
+    link = tmp_path / "link.sqlite"
+    link.symlink_to(store.path)
+    filled(Store(link, ABOUT), 3)
+    assert link.is_symlink() and store.counts().done == 3
+
+
+def test_a_full_disk_says_so_and_loses_nothing(store):
+    filled(store, 50)
+    with store.writing():
+        store._require_writer().execute("PRAGMA max_page_count = 1")  # of what there is
+        with pytest.raises(InputError, match="the disk is full; free some space"):
+            for start in range(100, 10_000, 100):
+                store.record([done(start + i) for i in range(100)])
+    kept = [row.number for row in store.rows()]
+    assert kept[:50] == list(range(50)) and len(kept) % 100 == 50  # whole transactions
+    with store.writing():
+        store.record([done(20_000)])
+    assert store.counts().done == len(kept) + 1
 
 
 @pytest.mark.parametrize("name", [".", "/", "x" * 300])

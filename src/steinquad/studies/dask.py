@@ -9,6 +9,8 @@ from steinquad.studies.executors import Futures
 
 __all__ = ["dask_executor"]
 
+LOOPBACK = "127.0.0.1"
+
 
 def dask_executor(
     call: Call,
@@ -33,7 +35,14 @@ def dask_executor(
         ) from None
     cluster = None
     if address is None:
-        cluster = LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=":0")
+        # By default the dashboards of Dask listen on all interfaces, for anybody to look.
+        cluster = LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            host=LOOPBACK,
+            dashboard_address=f"{LOOPBACK}:0",
+            worker_dashboard_address=f"{LOOPBACK}:0",
+        )
     try:
         client: Any = Client(cluster if address is None else address, timeout=30)
     except (OSError, ValueError) as error:

@@ -8,6 +8,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from steinquad.errors import InputError
+from steinquad.studies.database import check_path
 
 __all__ = ["locked"]
 
@@ -22,9 +23,11 @@ def locked(path: Path) -> Iterator[None]:
     Args:
         path: of the store; the lock is a file beside it whose name ends in `.lock`.
     """
+    check_path(path)
     real = path.resolve()  # one lock, whatever link leads there
     file = real.with_name(real.name + ".lock")
-    lock = FileLock(file, blocking=False)
+    check_path(file)
+    lock = FileLock(file, mode=0o600, blocking=False)
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         lock.acquire()

@@ -6,6 +6,7 @@ number may read meanwhile. A file that is damaged is refused and left as it is.
 """
 
 import json
+import math
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,8 +16,14 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from steinquad.errors import InputError
-from steinquad.studies.database import Database, plainly, transaction
+from steinquad.studies.database import (
+    Database,
+    check_path,
+    checksum,
+    damaged,
+    plainly,
+    transaction,
+)
 from steinquad.studies.lock import locked
 
 __all__ = ["Choice", "Counts", "Evaluation", "Sessions", "Store"]
@@ -126,14 +133,7 @@ class Store:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.path, self._database, self._clock = path, Database(path, about), clock
-        try:
-            useless = path.is_dir()
-        except (OSError, ValueError) as error:
-            raise InputError(
-                f"store {path} cannot be used ({error}); give another path."
-            ) from None
-        if useless or not path.name:
-            raise InputError(f"store {path} is a directory; give the path of a file.")
+        check_path(path)
         self._sizes = {key: len(json.loads(about[key])) for key in ("inputs", "outputs")}
         self._writer: sqlite3.Connection | None = None
         self._synced = 0.0
@@ -177,27 +177,22 @@ class Store:
                 is.
         """
         writer = self._require_writer()
-        packed = [
-            row._replace(
-                input=json.dumps(row.input),  # pyright: ignore[reportArgumentType]
-                outputs=None if row.outputs is None else json.dumps(row.outputs),  # pyright: ignore[reportArgumentType]
-            )
-            for row in rows
-        ]
+        packed = [_packed(row) for row in rows]
         with plainly(self.path):
             with transaction(writer):
                 writer.executemany(
-                    "INSERT INTO evaluation VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) "
+                    "INSERT INTO evaluation VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
                     "ON CONFLICT (number) DO UPDATE SET status = excluded.status, "
                     "outputs = excluded.outputs, seconds = excluded.seconds, "
                     "attempt = excluded.attempt, failure = excluded.failure, "
-                    "error = excluded.error, version = excluded.version "
+                    "error = excluded.error, version = excluded.version, "
+                    "checksum = excluded.checksum "
                     "WHERE status = 'failed'",
                     packed,
                 )
                 writer.executemany(
                     "INSERT OR IGNORE INTO version VALUES (?)",
-                    {(row.version,) for row in packed if row.status == "done"},
+                    {(row[8],) for row in packed if row[1] == "done"},
                 )
                 self._keep_time(writer)
             if self._clock() - self._synced >= SYNC:
@@ -213,8 +208,15 @@ class Store:
         """
         totals = dict.fromkeys(("done", "failed"), (0, 0.0))
         with self._reading() as reader:
-            query = "SELECT status, COUNT(*), SUM(seconds) FROM evaluation GROUP BY status"
-            for status, count, seconds in reader.execute(query):
+            query = (
+                "SELECT status, COUNT(*), SUM(seconds), MIN(seconds), MAX(seconds) "
+                "FROM evaluation GROUP BY status"
+            )
+            for status, count, seconds, least, most in reader.execute(query):
+                # SQLite sorts whatever is no number behind all numbers.
+                if not (isinstance(most, float) and least >= 0.0 and most < math.inf):
+                    for _ in self.rows():  # names the row
+                        pass
                 totals[status] = (count, seconds)
         (done, spent), (failed, lost) = totals["done"], totals["failed"]
         return Counts(done, failed, spent + lost)
@@ -299,8 +301,7 @@ class Store:
     def rows(self, stop: int | None = None) -> Iterator[Evaluation]:
         """Evaluations in the order of their numbers, done and failed, read a few at a time.
 
-        Rows that are no numbers, or not as many as there are inputs and outputs, mean a damaged
-        file and are refused.
+        A row that is not as it was written is refused, with its number.
 
         Args:
             stop: only numbers below this; all by default.
@@ -309,12 +310,10 @@ class Store:
         with self._reading() as reader:
             cursor = reader.execute(query, (2**62 if stop is None else stop,))
             for row in cursor:
-                each = Evaluation(*row)
-                outputs = each.outputs
-                if outputs is not None:
-                    outputs = _numbers(outputs, self._sizes["outputs"])
-                point = _numbers(each.input, self._sizes["inputs"])
-                yield each._replace(input=point, outputs=outputs)
+                try:
+                    yield self._unpacked(row)
+                except (ValueError, TypeError, OverflowError, RecursionError) as error:
+                    raise damaged(self.path, f"row {row[0]}: {_first_line(error)}") from None
 
     def forget_attempts(self) -> int:
         """Give every failed point all its attempts back, after the integrand was repaired.
@@ -364,8 +363,7 @@ class Store:
         with self._reading() as reader:
             rows = [Choice(*row) for row in reader.execute(query, (start, stop))]
         with plainly(self.path):
-            size = self._sizes["inputs"]
-            return [row._replace(input=_numbers(row.input, size)) for row in rows]
+            return [row._replace(input=_numbers(row.input, self._sizes["inputs"])) for row in rows]
 
     def keep_estimate(self, n: int, settings: str, record: Mapping[str, Any]) -> None:
         """Keep an answer, so that another run need not compute it again.
@@ -388,7 +386,22 @@ class Store:
         """
         with self._reading() as reader:
             rows = reader.execute("SELECT n, settings, record FROM estimate ORDER BY n")
-            return [(n, settings, json.loads(record)) for n, settings, record in rows]
+            kept = [(n, settings, json.loads(record)) for n, settings, record in rows]
+            for n, _, record in kept:
+                if not (isinstance(record, dict) and {"mean", "std", "status"} <= record.keys()):
+                    raise ValueError(f"the estimate kept at n = {n} is none")
+            return kept
+
+    def _unpacked(self, stored: Sequence[Any]) -> Evaluation:
+        row = Evaluation(*stored[:-1])
+        _check_number("seconds", row.seconds, float)
+        _check_number("attempt", row.attempt, int)
+        if checksum(row) != stored[-1]:
+            raise ValueError("its checksum is wrong, so it was altered after it was written")
+        outputs = row.outputs
+        if outputs is not None:
+            outputs = _numbers(outputs, self._sizes["outputs"])
+        return row._replace(input=_numbers(row.input, self._sizes["inputs"]), outputs=outputs)
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
@@ -417,10 +430,27 @@ class Store:
         return self._writer
 
 
+def _packed(row: Evaluation) -> tuple[Any, ...]:
+    """What is stored of an evaluation, with a checksum at the end."""
+    outputs = None if row.outputs is None else json.dumps(row.outputs)
+    head = (row.number, row.status, json.dumps(row.input), outputs, float(row.seconds))
+    texts = (*head, row.attempt, row.failure, row.error, row.version)
+    return (*texts, checksum(texts))
+
+
 def _numbers(text: Any, size: int) -> list[float]:
-    """A list of so many numbers that was written as JSON."""
+    """A list of so many finite numbers that was written as JSON."""
     values = json.loads(text)
     listed = isinstance(values, list) and len(values) == size
-    if not listed or not all(isinstance(each, float | int) for each in values):
+    if not listed or not all(type(v) in (float, int) and math.isfinite(v) for v in values):
         raise ValueError(f"{str(text)[:60]!r} is no list of numbers, {size} in all")
     return values
+
+
+def _check_number(name: str, value: Any, kind: type) -> None:
+    if type(value) is not kind or not 0 <= value < math.inf:
+        raise ValueError(f"{name} is {str(value)[:60]!r}, not a number of at least 0")
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).partition("\n")[0][:200]

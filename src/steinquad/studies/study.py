@@ -11,6 +11,7 @@ from steinquad._types import Progress
 from steinquad.errors import InputError
 from steinquad.estimate import Estimate
 from steinquad.studies.adaptive import Chosen
+from steinquad.studies.database import plainly
 from steinquad.studies.file import load
 from steinquad.studies.gathered import check_points
 from steinquad.studies.look import Look, look
@@ -168,7 +169,8 @@ class Study(Settings):
         """
         latest: dict[int, tuple[int, Mapping[str, Any]]] = {}
         for n, key, record in self.evaluations.estimates() if self.evaluations.exists else ():
-            method, seed, failed, _ = json.loads(key)
+            with plainly(self.evaluations.path):  # the key of `Look`, if it was not altered
+                method, seed, failed, _ = json.loads(key)
             own = (method, seed) == (self.method_text, int(self.seed))
             if own and (n not in latest or failed <= latest[n][0]):
                 latest[n] = (failed, record)
