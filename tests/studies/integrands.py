@@ -7,6 +7,10 @@ import time
 from pathlib import Path
 
 
+def own_pid(a, b):
+    return float(os.getpid())
+
+
 def smooth(a, b):
     return a * a + b
 

@@ -51,9 +51,9 @@ def outcomes(name, points=POINTS, workers=2, **changes):
         ("forks", "", "", 0),
         ("raises", "exception", "diverged", 0),
         ("exits", "exception", "SystemExit", 0),
-        ("exits_hard", "killed", "exit code 3", 2),
+        ("exits_hard", "exception", "exit code 3", 2),
         ("kills_itself", "killed", "signal 9", 2),
-        ("closes_files", "killed", "the worker ended during the call", 2),
+        ("closes_files", "exception", "the worker ended during the call", 2),
         ("hangs", "time-out", "no answer within 1 s", 2),
         ("exhausts", "memory", "memory is limited to 256 MiB", 2),
     ],
@@ -91,6 +91,24 @@ def test_a_worker_killed_from_outside_costs_its_point_and_is_replaced():
         while not (done := pool.finished(1.0)):
             pass
         assert done[0][1][0].outputs == (0.5,)
+    finally:
+        pool.close()
+
+
+def test_an_idle_worker_goes_with_its_supervisor():
+    pool = Pool(replace(CALL, function="integrands.py:own_pid"), 1)
+    try:
+        for number in range(2):
+            pool.submit(Task((number,), (GOOD,)))
+            while not (done := pool.finished(1.0)):
+                pass
+            if number == 0:
+                ((_, (first,)),) = done
+                (idle,) = pool.idle
+                os.kill(idle.process.pid, signal.SIGKILL)
+                idle.process.wait()
+        ((_, (second,)),) = done
+        assert first.outputs != second.outputs and not alive(int(first.outputs[0]))
     finally:
         pool.close()
 

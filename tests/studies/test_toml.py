@@ -65,6 +65,22 @@ def documents(draw):
     return "\n".join(lines) + "\n", places
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (".".join(["a"] * 20_000) + " = 1", "line 1: a key has more than 100 parts"),
+        ("x = 1\n[" + ".".join(["a"] * 3_000) + "]", "line 2: a key has more than 100 parts"),
+        ("a = " + "[" * 3_000 + "]" * 3_000, "nested too deep"),
+        ("a = " + "{a = " * 3_000 + "1" + "}" * 3_000, "nested too deep"),
+        ("# " + "x" * 1_000_000, "has 1000002 characters; a study has 1000000 at most"),
+    ],
+)
+def test_what_would_take_long_to_parse_is_refused(tmp_path, text, words):
+    (tmp_path / "s.toml").write_text(text)
+    with pytest.raises(InputError, match=words):
+        read(tmp_path / "s.toml")
+
+
 @SEEDED
 @given(documents())
 def test_every_key_is_found_in_its_line(document):

@@ -14,6 +14,8 @@ __all__ = ["REQUIRED", "PlacedError", "TomlTable", "read"]
 REQUIRED = object()
 LARGEST = sys.float_info.max
 LARGEST_COUNT = 2**62 - 1  # within what SQLite and NumPy store as an integer
+# Of a study file: far more than anybody writes, and little enough to be parsed in a second.
+LARGEST_FILE, MOST_PARTS = 1_000_000, 100
 KEY = re.compile(r"""\s*(?:"((?:[^"\\]|\\.)*)"|'([^']*)'|([A-Za-z0-9_-]+))\s*(\.|=|\]\]?|$)""")
 
 
@@ -186,6 +188,13 @@ def read(path: Path) -> TomlTable:
         raise PlacedError(f"{path} cannot be read ({error.strerror}).") from None
     except UnicodeDecodeError as error:
         raise PlacedError(f"{path} is not UTF-8 text (byte {error.start}).") from None
+    for number, line in enumerate(text.splitlines() if len(text) <= LARGEST_FILE else [], 1):
+        if line.partition("=")[0].count(".") > MOST_PARTS:
+            raise PlacedError(f"{path}, line {number}: a key has more than {MOST_PARTS} parts.")
+    if len(text) > LARGEST_FILE:
+        raise PlacedError(
+            f"{path} has {len(text)} characters; a study has {LARGEST_FILE} at most."
+        )
     try:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

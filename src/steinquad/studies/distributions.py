@@ -17,6 +17,7 @@ from steinquad.measures.mixture import Mixture
 from steinquad.measures.product import Product
 from steinquad.measures.truncated import Truncated
 from steinquad.studies._toml import REQUIRED, PlacedError, TomlTable
+from steinquad.studies.calls.answers import number_in
 
 __all__ = ["DISTRIBUTIONS", "is_plain_normal", "joint_measure", "measure_of"]
 
@@ -226,7 +227,7 @@ def _column(file: Path, column: str, table: TomlTable) -> Sequence[float]:
             values = []
             for row in rows:
                 try:
-                    values.append(float(row[column]))
+                    values.append(number_in(row[column]))
                 except (TypeError, ValueError):
                     raise table.error(
                         "column",

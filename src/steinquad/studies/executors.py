@@ -293,4 +293,7 @@ def _failure(future: "futures.Future[Any]") -> BaseException | None:
 
 def _lost(task: Task, error: BaseException) -> tuple[Task, list[Outcome]]:
     reason = f"{type(error).__name__}: {error}"
-    return task, [Outcome(None, 0.0, "killed", reason)] * len(task.numbers)
+    # Dask has an exception of its own for a worker that was lost.
+    killed = isinstance(error, futures.BrokenExecutor | futures.CancelledError)
+    kind = "killed" if killed or type(error).__name__ == "KilledWorker" else "exception"
+    return task, [Outcome(None, 0.0, kind, reason)] * len(task.numbers)

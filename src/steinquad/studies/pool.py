@@ -66,7 +66,9 @@ class Pool:
 
         Idle workers that have died meanwhile are dropped first, so that they cost no task.
         """
-        self.idle = [each for each in self.idle if each.process.poll() is None]
+        for dead in [each for each in self.idle if each.process.poll() is not None]:
+            dead.kill()  # what is left of it, where only its supervisor is dead
+            self.idle.remove(dead)
         chosen = self.idle.pop() if self.idle else _Worker(self.call, self.messages)
         chosen.begin(task)
         self.busy.add(chosen)
@@ -156,7 +158,8 @@ class Pool:
                 f"a worker ended while it loaded the integrand, with {how}; see that "
                 f"{self.call.function or 'python'} can be imported."
             )
-        self._lose(dead, "killed", f"the worker ended during the call, with {how}", done)
+        kind = "killed" if code < 0 else "exception"
+        self._lose(dead, kind, f"the worker ended during the call, with {how}", done)
 
     def _lose(self, lost: "_Worker", failure: str, error: str, done: Finished) -> None:
         self.busy.discard(lost)

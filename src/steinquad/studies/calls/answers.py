@@ -11,7 +11,7 @@ from typing import Any
 
 from .call import Call
 
-__all__ = ["AnswerError", "parsed", "row", "rows_of_batch"]
+__all__ = ["AnswerError", "number_in", "parsed", "row", "rows_of_batch"]
 
 LARGEST_ANSWER = 10_000_000  # bytes that a command may answer with
 
@@ -96,9 +96,9 @@ def parsed(file: Path, call: Call, count: int) -> Sequence[tuple[float, ...]]:
         if call.output == "csv":
             answers = [_numbers(row, call) for row in csv.DictReader(io.StringIO(text))]
         elif call.style == "batch":
-            answers = json.loads(text)
+            answers = _json(text)
         else:
-            answers = [json.loads(text)]
+            answers = [_json(text)]
     except (ValueError, TypeError, RecursionError):
         raise AnswerError(
             f"the command answered {_short(text)}, not {call.output.upper()}"
@@ -113,7 +113,32 @@ def parsed(file: Path, call: Call, count: int) -> Sequence[tuple[float, ...]]:
 
 def _numbers(row: Mapping[str, str], call: Call) -> dict[str, float]:
     """The outputs in a row of CSV."""
-    return {key: float(value) for key, value in row.items() if key in call.outputs}
+    return {key: number_in(value) for key, value in row.items() if key in call.outputs}
+
+
+def number_in(text: str) -> float:
+    """The number that a text is, as other programs write it; a `ValueError` if it is none.
+
+    Python alone also reads `1_000` and the digits of other scripts, which are slips elsewhere.
+
+    Args:
+        text: in decimal notation, with spaces around it or not.
+    """
+    if "_" in text or not text.isascii():
+        raise ValueError(f"{text!r} is no number")
+    return float(text)
+
+
+def _json(text: str) -> Any:
+    """JSON in which no key comes twice: nobody knows which of the two was meant."""
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            raise ValueError("a key comes twice")
+        return found
+
+    return json.loads(text, object_pairs_hook=unique)
 
 
 def _short(value: Any) -> str:

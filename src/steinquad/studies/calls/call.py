@@ -73,8 +73,8 @@ class Call:
 class Outcome:
     """What became of one point: its outputs, or the kind of failure and an error text.
 
-    The kinds are `exception`, `memory`, `answer` (of a wrong shape or type, or not finite),
-    `time-out` and `killed`.
+    The kinds are `exception` (also where the process ended by itself), `memory`, `answer` (of a
+    wrong shape or type, or not finite), `time-out` and `killed` (by a signal).
 
     Attributes:
         outputs: one finite number each, in the order of `Call.outputs`; None for a failure.
