@@ -1,12 +1,11 @@
 """A regular grid: for methods that fit a model, not for averages."""
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from steinquad._types import Array, Progress
-from steinquad.designs.base import Design, Sample
+from steinquad.designs.base import Design, Sample, check_positive
 from steinquad.designs.quantiles import moments
 from steinquad.errors import InputError
 from steinquad.measures.base import Measure
@@ -35,14 +34,12 @@ class Grid(Design):
     width: float = 5.0
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.width, int | float) and 0 < self.width < math.inf):
-            raise InputError(f"width is {self.width!r}; give a positive number.")
+        check_positive("width", self.width)
 
     def draw(
         self, measure: Measure, n: int, *, seed: int, progress: Progress | None = None
     ) -> Sample:
         """Place the points; see `Design.draw`. Grids are the same for every seed."""
-        del progress
         n, _ = as_draw_request(n, seed)
         side = _root(n, measure.dim)
         mean, deviation = moments(measure)

@@ -12,6 +12,7 @@ import numpy as np
 
 from steinquad._types import Array, Progress
 from steinquad.designs.base import Design, Sample
+from steinquad.designs.chains import Memory
 from steinquad.designs.mcmc import MarkovChains
 from steinquad.errors import InputError
 from steinquad.measures.base import Measure
@@ -78,7 +79,7 @@ class Resumable(Design):
 
 
 @dataclass(frozen=True)
-class _Directory:
+class _Directory(Memory):
     """A file for each stage of a run, whole or not there at all."""
 
     path: Path
