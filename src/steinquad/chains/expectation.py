@@ -179,16 +179,15 @@ def _mixing(
     stats, _ = convergence(chains, labels)
     rhat, ess = (dict(zip(labels, map(float, stats[key]), strict=True)) for key in ("rhat", "ess"))
     notes = stuck(chains)
-    unknown = [label for label in labels if np.isnan(rhat[label])]
-    unknown = [label for label in unknown if np.ptp(columns[:, labels.index(label)]) > 0]
-    if unknown:
+    unknown = np.flatnonzero(np.isnan(stats["rhat"]) & (np.ptp(columns, axis=0) > 0))
+    if len(unknown):
         notes.append(
             f"chains of {sample.draws} draws are too short to tell whether they mixed: there is "
-            f"no R-hat of {unknown[0]}"
+            f"no R-hat of {labels[unknown[0]]}"
         )
     high = [label for label in labels if rhat[label] > NOT_MIXED]
     if high:
-        worst = max(high, key=lambda label: rhat[label])
+        worst = max(high, key=rhat.__getitem__)
         notes.append(
             f"the chains did not mix: R-hat is {rhat[worst]:.3g} for {worst} (above {NOT_MIXED} "
             f"for {len(high)} of {len(labels)}); run longer or start elsewhere"
@@ -210,7 +209,7 @@ def _by_method(
     names = tuple("constant" if error == 0 else name for error in before.mcse)
     notes = [answer.status.message] * (answer.status.code in ("suspect", "not_finite"))
     dof = np.full(len(mean), answer.dof)
-    return replace(before, mean=mean, std=std, dof=dof, method=names), notes
+    return before._replace(mean=mean, std=std, dof=dof, method=names), notes
 
 
 def _with_warnings(row: SummaryRow, rhat: dict[str, float]) -> SummaryRow:

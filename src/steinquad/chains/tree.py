@@ -1,7 +1,7 @@
 """The answers beside the draws, in a tree of xarray as ArviZ has them."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -13,16 +13,6 @@ __all__ = ["with_answers"]
 
 GROUP = "posterior_expectation"  # of the tree that comes back
 OWN_DIMS = ("statistic", "column")  # before those of the variables
-
-
-class _Variable(NamedTuple):
-    """A variable of the table: the names of its rows, and their layout."""
-
-    name: str
-    labels: Sequence[str]
-    dims: Sequence[str] = ()
-    shape: tuple[int, ...] = ()
-    coords: Mapping[str, Any] = {}
 
 
 def with_answers(
@@ -43,15 +33,16 @@ def with_answers(
     statistics = list(dict.fromkeys(row.statistic for row in shown))
     by_key = {(row.name, row.statistic): row for row in shown}
     arrays = {}
-    outputs = (_Variable(row.name, [row.name]) for row in shown)
-    for variable in outputs if of_function else _variables(draws, shown):
+    outputs = ((row.name, [row.name], (), (), {}) for row in shown)
+    variables = outputs if of_function else _variables(draws, shown)
+    for name, labels, shape, dims, known in variables:
         table = [
-            [[getattr(by_key[label, s], c) for label in variable.labels] for c in COLUMNS]
+            [[getattr(by_key[label, s], c) for label in labels] for c in COLUMNS]
             for s in statistics
         ]
-        array = np.array(table).reshape(len(statistics), len(COLUMNS), *variable.shape)
-        coords = {"statistic": statistics, "column": list(COLUMNS), **variable.coords}
-        arrays[variable.name] = xarray.DataArray(array, coords, (*OWN_DIMS, *variable.dims))
+        array = np.array(table).reshape(len(statistics), len(COLUMNS), *shape)
+        coords = {"statistic": statistics, "column": list(COLUMNS), **known}
+        arrays[name] = xarray.DataArray(array, coords, (*OWN_DIMS, *dims))
     tree = _as_tree(draws, xarray)
     tree[GROUP] = xarray.DataTree(xarray.Dataset(arrays, attrs=attrs))
     return tree
@@ -69,8 +60,8 @@ def _check_names(draws: ChainDraws, outputs: Sequence[SummaryRow]) -> None:
             raise InputError(f"{name!r} has a /, which no name in a tree may have; rename it.")
 
 
-def _variables(draws: ChainDraws, shown: Sequence[SummaryRow]) -> Iterator[_Variable]:
-    """The variables of the draws that the table has, with their own dimensions."""
+def _variables(draws: ChainDraws, shown: Sequence[SummaryRow]) -> Iterator[tuple[Any, ...]]:
+    """Name, labels of the rows, shape, dimensions and coordinates of what the table has."""
     names = {row.name for row in shown}
     posterior = _posterior(draws)
     for name, labels in draws.labels.items():
@@ -78,12 +69,11 @@ def _variables(draws: ChainDraws, shown: Sequence[SummaryRow]) -> Iterator[_Vari
             continue
         shape = draws.variables[name].shape[1:]
         if posterior is None:
-            yield _Variable(name, labels, _default_dims(name, len(shape)), shape)
+            yield name, labels, shape, _default_dims(name, len(shape)), {}
         else:
             dims = [d for d in posterior[name].dims if d not in ("chain", "draw")]
             known = posterior[name].coords
-            coords = {d: known[d].values for d in dims if d in known}
-            yield _Variable(name, labels, dims, shape, coords)
+            yield name, labels, shape, dims, {d: known[d].values for d in dims if d in known}
 
 
 def _posterior(draws: ChainDraws) -> Any:
