@@ -87,7 +87,11 @@ def posterior_expectation(
     names = _requested_names(sample, var_names)
     located = locate(sample, score)
     weight = None if weights is None else _weights(weights, sample)
-    requested = _requested(f, sample, names, weight)
+    share = np.ones(sample.n) if weight is None else weight
+    if f is None:
+        requested = Moments(*sample.columns(names), share / share.sum())
+    else:
+        requested = OwnFunction.evaluate(f, sample)
     data = _dataset(located, requested.values, sample.groups, weight)
     rhat, ess, notes = _mixing(sample, weight)
     violation = identity_violation(data)
@@ -114,17 +118,6 @@ def posterior_expectation(
         draws=sample,
         of_function=f is not None,
     )
-
-
-def _requested(
-    f: Any, sample: ChainDraws, names: list[str], weight: Array | None
-) -> Moments | OwnFunction:
-    if f is None:
-        share = np.full(sample.n, 1.0 / sample.n) if weight is None else weight / weight.sum()
-        return Moments(*sample.columns(names), share)
-    if callable(f):
-        return OwnFunction.evaluate(f, sample)
-    raise InputError(f"f is a {type(f).__name__}; pass a function of the draws, or None.")
 
 
 def _dataset(at: Located, values: Array, groups: np.ndarray, weight: Array | None) -> Dataset:

@@ -45,8 +45,11 @@ class OwnFunction:
             Outputs by name where it returns a dict, else f, or f[0], f[1], ...
 
         Raises:
-            InputError: if what it returns is not finite numbers, one row for each draw.
+            InputError: if it is no function, or returns no finite numbers, a row for each draw.
         """
+        if not callable(function):
+            kind = type(function).__name__
+            raise InputError(f"f is a {kind}; pass a function of the draws, or None.")
         returned = function(sample.for_function())
         by_name = returned if isinstance(returned, Mapping) else {"f": returned}
         parts: list[Array] = []
