@@ -106,7 +106,7 @@ def improve(data: Dataset, sparse: int = SPARSE) -> Expectations:
         return before
     best = _Best(data, data.fx[:, varying], before.mcse[varying], before.dof[varying])
     _try_features(data, best, sparse)
-    changed = np.flatnonzero(best.name != PLAIN)
+    changed = np.flatnonzero(best.name != PLAIN)  # the others keep the plain answer to the bit
     if not len(changed):
         return before
     at = varying[changed]

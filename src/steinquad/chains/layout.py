@@ -188,6 +188,7 @@ def _from_arrays(
                 f"{argument}[{name!r}] has shape {array.shape} but {argument}[{first!r}] has "
                 f"{arrays[first].shape}; pass (chain, draw, *shape) for every variable."
             )
+    # xarray names its axes; in bare arrays (n, d) is easily taken for n chains.
     if tree is None and chains > draws and draws < FEWEST_OF_MANY:
         raise InputError(
             f"{argument} would be {chains} chains of {draws} draws; pass (chain, draw, *shape): "

@@ -107,6 +107,7 @@ class Moments:
         whether they are below it.
         """
         x = self.columns
+        # The weighted mean of equal numbers may differ from them by rounding.
         center = np.where(np.ptp(x, axis=0) > 0, self.weights @ x, x[0])
         below = [(x <= q).astype(np.float64) for q in self.quantiles]
         return np.concatenate([x, (x - center) ** 2, *below], axis=1)

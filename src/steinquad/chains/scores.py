@@ -53,6 +53,7 @@ def locate(sample: ChainDraws, score: Any) -> Located:
     if callable(score) and not isinstance(score, Target):
         points, names = sample.columns()
         return Located(points, _called(score, points), tuple(names))
+    # A model's own coordinates: variables may be positive, bounded or simplices.
     target = as_target(score)
     moved = _asked(target.unconstrain, sample.variables, "coordinates of the draws")
     points = as_finite("points of the target", moved, ndim=(2,))

@@ -80,7 +80,7 @@ def start_points(
             )
         best = np.where(good, value, -np.inf).reshape(chains, candidates).argmax(axis=1)
         chosen = np.arange(chains) * candidates + best
-        take = missing & good[chosen]
+        take = missing & good[chosen]  # a start that was found before is kept
         for of_chains, drawn in ((y, new), (values, value), (slopes, slope)):
             of_chains[take] = drawn[chosen[take]]
         missing &= ~take

@@ -65,6 +65,7 @@ class Sample:
             parts: list[Any] = [getattr(each, name) for each in samples]
             known = all(part is not None for part in parts)
             if known and name == "groups":
+                # Every sample counts its own from 0.
                 firsts = np.cumsum([0, *(part.max() + 1 for part in parts[:-1])])
                 parts = [part + first for part, first in zip(parts, firsts, strict=True)]
             rows[name] = np.concatenate(parts) if known else None

@@ -165,6 +165,7 @@ def _sample(setting: Setting, outcome: Outcome) -> Sample:
     number, dim = len(setting.start.y), measure.dim
     y = chains.position.reshape(-1, dim)
     if measure.support.bounded:
+        # The chain's gradient is that of y, with the Jacobian: not the user's score.
         to_x = setting.program("to x", lambda target: jax.jit(jax.vmap(target.to_x)))
         x = np.array(to_x(y))
         score = measure.score(x)

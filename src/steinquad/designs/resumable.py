@@ -110,6 +110,7 @@ class _Directory(Memory):
             leaves = jax.tree.leaves(answer)
             self._write(stage, {f"leaf{i}": leaf for i, leaf in enumerate(leaves)})
             return answer
+        # The shape of the answer without its computation.
         structure = jax.tree.structure(jax.eval_shape(compute))
         return jax.tree.unflatten(structure, [kept[f"leaf{i}"] for i in range(len(kept))])
 
@@ -129,6 +130,7 @@ class _Directory(Memory):
             unfinished = self.path / f"{stage}.part"
             with unfinished.open("wb") as file:
                 np.savez(file, **arrays)
+            # In one step: a process killed while it writes leaves no half a file of that name.
             os.replace(unfinished, self.path / f"{stage}.npz")
         except OSError as error:
             raise InputError(

@@ -83,6 +83,7 @@ def _p22(wake: Array, rotor: Any) -> tuple[Any, Any]:
     class NodeAveraged(CrespoHernandez):
         """The overlap of wake and rotor, averaged once more over the nodes of the rotor."""
 
+        # PyWake reads from these names which arrays to pass.
         def calc_added_turbulence(
             self,
             dw_ijlk: Any,

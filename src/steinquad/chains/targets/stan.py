@@ -101,7 +101,7 @@ class PyStan(Target):
             if missing:
                 as_draws(draws, {missing[1]: ()})
             raise _refused("draws", error) from error
-        if not points.shape[1]:
+        if not points.shape[1]:  # known from a draw only: PyStan lists generated quantities too
             raise InputError("model has no parameters, so no posterior.")
         self._check(points, draws)
         return points
