@@ -7,19 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from steinquad.designs import (
-    MALA,
-    NUTS,
-    Design,
-    Resumable,
-    Sobol,
-    TruncatedMALA,
-    Whitened,
-    laplace,
-)
+from steinquad.designs import MALA, NUTS, Resumable, Sobol, TruncatedMALA
 from steinquad.errors import InputError
 from steinquad.measures import LogDensity
-from steinquad.measures.affine import Affine
 
 SCRIPT = """
 import os, signal, sys
@@ -116,37 +106,3 @@ def test_another_run_is_refused(tmp_path):
     (tmp_path / "a" / "draws-0.npz").write_bytes(b"half a block")
     with pytest.raises(InputError, match="cannot be read"):
         Resumable(design, tmp_path / "a").draw(BENT, 40, seed=0)
-
-
-# Whitened coordinates ---------------------------------------------------------------------------
-
-
-def test_laplace_of_a_normal_is_the_normal():
-    for d in (1, 2, 5):
-        mean, factor = np.arange(1.0, d + 1), np.tril(np.full((d, d), 0.3)) + np.eye(d)
-        precision = np.linalg.inv(factor @ factor.T)
-        measure = LogDensity(lambda x, m=mean, p=precision: -(x - m) @ p @ (x - m) / 2, d)
-        affine = laplace(measure, np.zeros(d))
-        np.testing.assert_allclose(affine.shift, mean, atol=1e-6)
-        np.testing.assert_allclose(affine.matrix, factor, atol=1e-6)
-        np.testing.assert_allclose(affine.matrix @ affine.inverse, np.eye(d), atol=1e-9)
-
-
-def test_whitened_draws_come_back_in_the_users_coordinates():
-    measure = BENT
-    affine = Affine(np.ones(2), np.array([[2.0, 0.0], [1.0, 3.0]]), np.zeros((2, 2)))
-    affine = Affine(affine.shift, affine.matrix, np.linalg.inv(affine.matrix))
-    design = Whitened(MALA(chains=2, warmup=50), affine)
-    sample = design.draw(measure, 40, seed=0)
-    assert isinstance(design, Design) and design.name == "whitened MALA"
-    np.testing.assert_allclose(sample.score, measure.score(sample.x), rtol=1e-9, atol=1e-9)
-    np.testing.assert_array_equal(sample.groups, np.repeat([0, 1], 20))
-
-
-def test_whitening_refuses_what_it_cannot_do():
-    positive = LogDensity(lambda x: -jnp.sum(x), 1, support={0: (0, None)})
-    unit = Affine(np.zeros(1), np.eye(1), np.eye(1))
-    with pytest.raises(InputError, match="all of R"):
-        Whitened(MALA(), unit).draw(positive, 8, seed=0)
-    with pytest.raises(InputError, match="not concave"):
-        laplace(LogDensity(lambda x: x @ x / 2, 1), [1.0])

@@ -122,6 +122,20 @@ def test_a_model_that_is_off_by_a_constant_is_put_right():
     assert inside(found, ASKED).all() and sum(row.uses_model for row in found[0]) >= 2
 
 
+@pytest.mark.parametrize("d", [1, 2, 5])
+def test_scores_of_the_data_are_those_that_a_method_sees(d):
+    """Whoever has scores with the data means those, not what the measure would say."""
+    x = np.random.default_rng(0).normal(size=(40, d))
+    own, seen = -x + 0.25, []
+    method = Predicts(lambda data, x: seen.append((data.x, data.score)) or shapes(x))
+    for score, want in ((own, lambda x: -x + 0.25), (None, lambda x: -x)):
+        seen.clear()
+        sq.distribution(sq.Dataset(x, shapes(x), score), measure=normals(d), method=method)
+        assert seen
+        for points, scores in seen:
+            np.testing.assert_allclose(scores, want(points), rtol=1e-12)
+
+
 def test_replicates_of_sobol_points_cover():
     measure, asked = normals(2), {"quantiles": [0.1, 0.5], "above": [1.5], "below": []}
     total, runs = np.zeros((2, 4)), 60

@@ -87,7 +87,11 @@ def posterior_expectation(
     names = _requested_names(sample, var_names)
     located = locate(sample, score)
     weight = None if weights is None else _weights(weights, sample)
-    requested = _requested(f, sample, names, weight)
+    share = np.ones(sample.n) if weight is None else weight
+    if f is None:
+        requested = Moments(*sample.columns(names), share / share.sum())
+    else:
+        requested = OwnFunction.evaluate(f, sample)
     data = _dataset(located, requested.values, sample.groups, weight)
     rhat, ess, notes = _mixing(sample, weight)
     violation = identity_violation(data)
@@ -114,17 +118,6 @@ def posterior_expectation(
         draws=sample,
         of_function=f is not None,
     )
-
-
-def _requested(
-    f: Any, sample: ChainDraws, names: list[str], weight: Array | None
-) -> Moments | OwnFunction:
-    if f is None:
-        share = np.full(sample.n, 1.0 / sample.n) if weight is None else weight / weight.sum()
-        return Moments(*sample.columns(names), share)
-    if callable(f):
-        return OwnFunction.evaluate(f, sample)
-    raise InputError(f"f is a {type(f).__name__}; pass a function of the draws, or None.")
 
 
 def _dataset(at: Located, values: Array, groups: np.ndarray, weight: Array | None) -> Dataset:
@@ -179,16 +172,15 @@ def _mixing(
     stats, _ = convergence(chains, labels)
     rhat, ess = (dict(zip(labels, map(float, stats[key]), strict=True)) for key in ("rhat", "ess"))
     notes = stuck(chains)
-    unknown = [label for label in labels if np.isnan(rhat[label])]
-    unknown = [label for label in unknown if np.ptp(columns[:, labels.index(label)]) > 0]
-    if unknown:
+    unknown = np.flatnonzero(np.isnan(stats["rhat"]) & (np.ptp(columns, axis=0) > 0))
+    if len(unknown):
         notes.append(
             f"chains of {sample.draws} draws are too short to tell whether they mixed: there is "
-            f"no R-hat of {unknown[0]}"
+            f"no R-hat of {labels[unknown[0]]}"
         )
     high = [label for label in labels if rhat[label] > NOT_MIXED]
     if high:
-        worst = max(high, key=lambda label: rhat[label])
+        worst = max(high, key=rhat.__getitem__)
         notes.append(
             f"the chains did not mix: R-hat is {rhat[worst]:.3g} for {worst} (above {NOT_MIXED} "
             f"for {len(high)} of {len(labels)}); run longer or start elsewhere"
@@ -210,7 +202,7 @@ def _by_method(
     names = tuple("constant" if error == 0 else name for error in before.mcse)
     notes = [answer.status.message] * (answer.status.code in ("suspect", "not_finite"))
     dof = np.full(len(mean), answer.dof)
-    return replace(before, mean=mean, std=std, dof=dof, method=names), notes
+    return before._replace(mean=mean, std=std, dof=dof, method=names), notes
 
 
 def _with_warnings(row: SummaryRow, rhat: dict[str, float]) -> SummaryRow:

@@ -101,6 +101,6 @@ def least_effective_size(series: Array, data: Dataset) -> float:
     assert data.groups is not None
     share = float(data.effective_weights.sum()) / data.n
     _, sizes = np.unique(data.groups, return_counts=True)
-    if sizes.min() < SHORTEST:
+    if sizes.min() < SHORTEST:  # too short for an autocorrelation
         return share * data.n
     return share * float(effective_sample_size(series, data.groups).min())

@@ -7,7 +7,6 @@ candidate too.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -50,8 +49,7 @@ class Expectation(NamedTuple):
     method: str
 
 
-@dataclass(frozen=True, eq=False)
-class Expectations:
+class Expectations(NamedTuple):
     """The plain and the better expectation of k outputs, (k,) each.
 
     Attributes:
@@ -72,9 +70,8 @@ class Expectations:
 
     def each(self) -> list[Expectation]:
         """One value for each output, in the order of the outputs, with numbers of Python."""
-        numbers = (self.plain, self.mcse, self.mean, self.std, self.dof)
-        columns = (column.tolist() for column in numbers)
-        return [Expectation(*fields) for fields in zip(*columns, self.method, strict=True)]
+        columns = (np.asarray(column).tolist() for column in self)
+        return [Expectation(*fields) for fields in zip(*columns, strict=True)]
 
 
 def plain(data: Dataset) -> Expectations:
@@ -109,7 +106,7 @@ def improve(data: Dataset, sparse: int = SPARSE) -> Expectations:
         return before
     best = _Best(data, data.fx[:, varying], before.mcse[varying], before.dof[varying])
     _try_features(data, best, sparse)
-    changed = np.flatnonzero(best.name != PLAIN)
+    changed = np.flatnonzero(best.name != PLAIN)  # the others keep the plain answer to the bit
     if not len(changed):
         return before
     at = varying[changed]
@@ -119,7 +116,7 @@ def improve(data: Dataset, sparse: int = SPARSE) -> Expectations:
     std[at] = np.hypot(error, best.truncation[changed])
     method = np.array(before.method, dtype=object)
     method[at] = best.name[changed]
-    return replace(before, mean=mean, std=std, dof=dof, method=tuple(method))
+    return before._replace(mean=mean, std=std, dof=dof, method=tuple(method))
 
 
 def average(values: Array, data: Dataset) -> tuple[Array, Array, Array]:

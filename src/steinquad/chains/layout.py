@@ -105,13 +105,11 @@ def read(draws: Any, argument: str = "draws", group: str = "posterior") -> Chain
         InputError: if they are no numbers, or their chains or draws differ in number.
     """
     node = tree_node(draws, group)
-    groups = is_xarray(draws) and getattr(draws, "children", None)
-    groups = groups or callable(getattr(draws, "groups", None))
-    if node is None and is_xarray(draws) and not groups:
-        node = draws
+    if node is None and is_xarray(draws) and not getattr(draws, "children", None):
+        node = draws  # a dataset by itself
     if node is not None:
-        return _from_xarray(node, argument, draws if node is not draws else None)
-    if groups:
+        return _from_xarray(node, argument, draws)
+    if is_xarray(draws) or callable(getattr(draws, "groups", None)):
         raise InputError(f"{argument} has no group {group!r}; pass a tree that has one.")
     if isinstance(draws, Mapping):
         if not draws:
@@ -169,7 +167,7 @@ def _from_xarray(node: Any, argument: str, tree: Any) -> ChainDraws:
         labels[name] = _entry_labels(name, [variable[dim].values for dim in variable.dims[2:]])
     if not arrays:
         raise InputError(f"{argument} has no variables; give at least one.")
-    return _from_arrays(arrays, argument, labels, tree=node if tree is None else tree)
+    return _from_arrays(arrays, argument, labels, tree=tree)
 
 
 def _from_arrays(
@@ -190,6 +188,7 @@ def _from_arrays(
                 f"{argument}[{name!r}] has shape {array.shape} but {argument}[{first!r}] has "
                 f"{arrays[first].shape}; pass (chain, draw, *shape) for every variable."
             )
+    # xarray names its axes; in bare arrays (n, d) is easily taken for n chains.
     if tree is None and chains > draws and draws < FEWEST_OF_MANY:
         raise InputError(
             f"{argument} would be {chains} chains of {draws} draws; pass (chain, draw, *shape): "

@@ -59,6 +59,7 @@ class BlockFit:
         """
         size = self.sizes[order]
         r = self.r[:size, :size]
+        # Features that depend on each other leave zeros on the diagonal of R.
         tiny = np.finfo(float).eps * np.abs(np.diag(r)).max()
         r = r + np.diag(np.where(np.abs(np.diag(r)) < tiny, tiny, 0.0))
         half = scipy.linalg.solve_triangular(r.T, self.mean[:size], lower=True, check_finite=False)
@@ -115,7 +116,7 @@ class Candidate:
         own, y = phi[outside], values[outside]
         own = own - w @ own / w.sum()
         scale = np.sqrt(w @ own**2 / w.sum())
-        scale[scale == 0] = 1.0
+        scale[scale == 0] = 1.0  # a feature that is constant outside of the block
         root = np.sqrt(w)[:, None]
         q, r = np.linalg.qr(root * own / scale)
         every = data.effective_weights / data.effective_weights.sum()

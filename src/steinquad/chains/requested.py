@@ -45,8 +45,11 @@ class OwnFunction:
             Outputs by name where it returns a dict, else f, or f[0], f[1], ...
 
         Raises:
-            InputError: if what it returns is not finite numbers, one row for each draw.
+            InputError: if it is no function, or returns no finite numbers, a row for each draw.
         """
+        if not callable(function):
+            kind = type(function).__name__
+            raise InputError(f"f is a {kind}; pass a function of the draws, or None.")
         returned = function(sample.for_function())
         by_name = returned if isinstance(returned, Mapping) else {"f": returned}
         parts: list[Array] = []
@@ -104,6 +107,7 @@ class Moments:
         whether they are below it.
         """
         x = self.columns
+        # The weighted mean of equal numbers may differ from them by rounding.
         center = np.where(np.ptp(x, axis=0) > 0, self.weights @ x, x[0])
         below = [(x <= q).astype(np.float64) for q in self.quantiles]
         return np.concatenate([x, (x - center) ** 2, *below], axis=1)
@@ -144,30 +148,19 @@ class Moments:
         return np.interp(p, middles, self.columns[order, i])
 
     def _quantile(self, i: int, p: float, chance: Expectation) -> SummaryRow:
-        def at(level: float) -> float:
-            return float(self._plain_quantile(i, np.clip(level, 0.0, 1.0)))
-
-        def ends(level: float, half: float) -> tuple[float, float]:
-            return at(level - half), at(level + half)
-
+        """From the chance to lie below the plain quantile."""
         shift = chance.plain - chance.mean
         shifted = p + shift
         # The draws between the two quantiles are as random as any.
         between = abs(shift) * chance.mcse**2 / (p * (1 - p))
         std = float(np.sqrt(chance.std**2 + between))
-        around, before = ends(shifted, std), ends(p, chance.mcse)
-        low, high = ends(shifted, _half_width(chance.dof, std))
-        return SummaryRow(
-            self.labels[i],
-            f"{100 * p:g}%",
-            plain=at(p),
-            mcse=(before[1] - before[0]) / 2,
-            mean=at(shifted),
-            std=(around[1] - around[0]) / 2,
-            low=low,
-            high=high,
-            method=chance.method,
-        )
+        steps = np.array([chance.mcse, std, _half_width(chance.dof, std)])
+        levels = np.array([p, shifted, shifted]) + np.outer([-1, 0, 1], steps)
+        at = self._plain_quantile(i, np.clip(levels, 0.0, 1.0))
+        (plain, mean, _), (mcse, std, _) = at[1].tolist(), ((at[2] - at[0]) / 2).tolist()
+        low, high = at[[0, 2], 2].tolist()
+        name = f"{100 * p:g}%"
+        return SummaryRow(self.labels[i], name, plain, mcse, mean, std, low, high, chance.method)
 
 
 def _half_width(dof: float, std: float) -> float:

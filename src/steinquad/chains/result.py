@@ -84,9 +84,7 @@ class PosteriorSummary:
 
         Numbers that are not finite, such as an R-hat of short chains, become None.
         """
-        rows = [row.to_dict() for row in self.rows]
-        for row in rows:
-            row |= _finite({key: row[key] for key in COLUMNS})
+        rows = [row.to_dict() | _finite({c: getattr(row, c) for c in COLUMNS}) for row in self]
         return {
             "status": self.status.code,
             "message": self.status.message,

@@ -47,14 +47,13 @@ def locate(sample: ChainDraws, score: Any) -> Located:
         return _stored(sample)
     if isinstance(score, Draws):
         return _given(sample, score)
-    if isinstance(score, Mapping) or is_xarray(score):
-        return _by_name(sample, read(score, "score", GROUP))
-    if not isinstance(score, Target):
-        if isinstance(score, list | tuple | np.ndarray) or hasattr(score, "__array__"):
-            return _aligned(sample, read(score, "score"))
-        if callable(score):
-            points, names = sample.columns()
-            return Located(points, _called(score, points), tuple(names))
+    arrays = isinstance(score, Mapping | list | tuple) or hasattr(score, "__array__")
+    if arrays or is_xarray(score):
+        return _beside(sample, read(score, "score", GROUP))
+    if callable(score) and not isinstance(score, Target):
+        points, names = sample.columns()
+        return Located(points, _called(score, points), tuple(names))
+    # A model's own coordinates: variables may be positive, bounded or simplices.
     target = as_target(score)
     moved = _asked(target.unconstrain, sample.variables, "coordinates of the draws")
     points = as_finite("points of the target", moved, ndim=(2,))
@@ -67,7 +66,7 @@ def locate(sample: ChainDraws, score: Any) -> Located:
 def _stored(sample: ChainDraws) -> Located:
     """What a sampler or a user has put into the tree."""
     if tree_node(sample.tree, GROUP) is not None:
-        return _by_name(sample, read(sample.tree, "score", GROUP))
+        return _beside(sample, read(sample.tree, "score", GROUP))
     stats = tree_node(sample.tree, "sample_stats")
     if stats is not None and all(
         name in stats.data_vars and {"chain", "draw"} <= set(stats[name].dims) for name in STORED
@@ -97,10 +96,11 @@ def _given(sample: ChainDraws, draws: Draws) -> Located:
     return Located(draws.x, draws.scores, tuple(draws.names))
 
 
-def _by_name(sample: ChainDraws, scores: ChainDraws) -> Located:
-    """Scores by variable; variables without one are functions of the others."""
+def _beside(sample: ChainDraws, scores: ChainDraws) -> Located:
+    """Scores laid out as the draws; variables without one are functions of the others."""
     sample.check_aligned("score", scores)
-    for name, values in scores.variables.items():
+    scored = scores.variables if scores.named else {}
+    for name, values in scored.items():
         if name not in sample.variables:
             known = ", ".join(sample.variables)
             raise InputError(f"score has {name!r}, which is no variable of draws ({known}).")
@@ -109,13 +109,7 @@ def _by_name(sample: ChainDraws, scores: ChainDraws) -> Located:
                 f"score[{name!r}] has shape {values.shape[1:]} a draw but the variable has "
                 f"{sample.variables[name].shape[1:]}; pass one derivative for each entry."
             )
-    points, names = sample.columns(list(scores.variables))
-    return Located(points, scores.columns(argument="score")[0], tuple(names))
-
-
-def _aligned(sample: ChainDraws, scores: ChainDraws) -> Located:
-    sample.check_aligned("score", scores)
-    points, names = sample.columns()
+    points, names = sample.columns(list(scored) or None)
     return Located(points, scores.columns(argument="score")[0], tuple(names))
 
 

@@ -1,7 +1,7 @@
 """The answers beside the draws, in a tree of xarray as ArviZ has them."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -13,16 +13,6 @@ __all__ = ["with_answers"]
 
 GROUP = "posterior_expectation"  # of the tree that comes back
 OWN_DIMS = ("statistic", "column")  # before those of the variables
-
-
-class _Variable(NamedTuple):
-    """A variable of the table: the names of its rows, and their layout."""
-
-    name: str
-    labels: Sequence[str]
-    dims: Sequence[str] = ()
-    shape: tuple[int, ...] = ()
-    coords: Mapping[str, Any] = {}
 
 
 def with_answers(
@@ -38,81 +28,63 @@ def with_answers(
     """
     import xarray
 
-    _check_names(draws, rows if of_function else ())
+    posterior = _posterior(draws, xarray)
+    # The limits in P[x <= ...] differ between variables: no common coordinate.
     shown = [row for row in rows if not row.statistic.startswith("P[")]
     statistics = list(dict.fromkeys(row.statistic for row in shown))
     by_key = {(row.name, row.statistic): row for row in shown}
+    labels_of = {row.name: (row.name,) for row in shown} if of_function else draws.labels
+    _check_names(posterior, [*draws.variables, *labels_of])
     arrays = {}
-    outputs = (_Variable(row.name, [row.name]) for row in shown)
-    for variable in outputs if of_function else _variables(draws, shown):
+    for name, labels in labels_of.items():
+        if not all((label, statistics[0]) in by_key for label in labels):
+            continue  # not among the variables that were asked for
+        one = xarray.DataArray(0.0)
+        if not of_function:
+            one = posterior[name].isel(chain=0, draw=0, drop=True)
         table = [
-            [[getattr(by_key[label, s], c) for label in variable.labels] for c in COLUMNS]
+            [[getattr(by_key[label, s], c) for label in labels] for c in COLUMNS]
             for s in statistics
         ]
-        array = np.array(table).reshape(len(statistics), len(COLUMNS), *variable.shape)
-        coords = {"statistic": statistics, "column": list(COLUMNS), **variable.coords}
-        arrays[variable.name] = xarray.DataArray(array, coords, (*OWN_DIMS, *variable.dims))
-    tree = _as_tree(draws, xarray)
+        array = np.array(table).reshape(len(statistics), len(COLUMNS), *one.shape)
+        coords = {"statistic": statistics, "column": list(COLUMNS)}
+        coords |= {dim: one[dim].values for dim in one.dims if dim in one.coords}
+        arrays[name] = xarray.DataArray(array, coords, (*OWN_DIMS, *one.dims))
+    tree = _as_tree(draws, posterior, xarray)
     tree[GROUP] = xarray.DataTree(xarray.Dataset(arrays, attrs=attrs))
     return tree
 
 
-def _check_names(draws: ChainDraws, outputs: Sequence[SummaryRow]) -> None:
+def _check_names(posterior: Any, names: Sequence[str]) -> None:
     """Refuse what a tree cannot hold."""
-    posterior = _posterior(draws)
-    dims = () if posterior is None else tuple(map(str, posterior.dims))
-    taken = [dim for dim in dims if dim in OWN_DIMS]
+    taken = [dim for dim in map(str, posterior.dims) if dim in OWN_DIMS]
     if taken:
         raise InputError(f"draws has a dimension {taken[0]!r}, which we need; rename it.")
-    for name in (*draws.variables, *(row.name for row in outputs)):
+    for name in names:
         if "/" in name:
             raise InputError(f"{name!r} has a /, which no name in a tree may have; rename it.")
 
 
-def _variables(draws: ChainDraws, shown: Sequence[SummaryRow]) -> Iterator[_Variable]:
-    """The variables of the draws that the table has, with their own dimensions."""
-    names = {row.name for row in shown}
-    posterior = _posterior(draws)
-    for name, labels in draws.labels.items():
-        if not names >= set(labels):
-            continue
-        shape = draws.variables[name].shape[1:]
-        if posterior is None:
-            yield _Variable(name, labels, _default_dims(name, len(shape)), shape)
-        else:
-            dims = [d for d in posterior[name].dims if d not in ("chain", "draw")]
-            known = posterior[name].coords
-            coords = {d: known[d].values for d in dims if d in known}
-            yield _Variable(name, labels, dims, shape, coords)
-
-
-def _posterior(draws: ChainDraws) -> Any:
-    """The xarray dataset that the draws came in, None for arrays."""
-    if draws.tree is None:
-        return None
-    node = tree_node(draws.tree, "posterior")
-    return draws.tree if node is None else node
-
-
-def _as_tree(draws: ChainDraws, xarray: Any) -> Any:
-    """A new tree with all groups of what the draws came in."""
-    if isinstance(draws.tree, xarray.DataTree) and "posterior" in draws.tree.children:
-        return draws.tree.copy()
-    if draws.tree is not None and callable(getattr(draws.tree, "groups", None)):
-        groups = [name.strip("/") for name in draws.tree.groups()]  # InferenceData
-        return xarray.DataTree.from_dict({name: getattr(draws.tree, name) for name in groups})
-    posterior = _posterior(draws)
-    if posterior is not None:
-        dataset = posterior.to_dataset() if hasattr(posterior, "children") else posterior
-        return xarray.DataTree.from_dict({"posterior": dataset})
+def _posterior(draws: ChainDraws, xarray: Any) -> Any:
+    """The xarray dataset that the draws came in, or one with their arrays."""
+    if draws.tree is not None:
+        node = tree_node(draws.tree, "posterior")
+        return draws.tree if node is None else node
     variables = {}
     for name, values in draws.variables.items():
         array = values.reshape(draws.chains, draws.draws, *values.shape[1:])
-        variables[name] = (("chain", "draw", *_default_dims(name, array.ndim - 2)), array)
+        own = (f"{name}_dim_{i}" for i in range(array.ndim - 2))  # as ArviZ calls them
+        variables[name] = (("chain", "draw", *own), array)
     coords = {"chain": np.arange(draws.chains), "draw": np.arange(draws.draws)}
-    return xarray.DataTree.from_dict({"posterior": xarray.Dataset(variables, coords)})
+    return xarray.Dataset(variables, coords)
 
 
-def _default_dims(name: str, count: int) -> tuple[str, ...]:
-    """As ArviZ calls the dimensions of an array."""
-    return tuple(f"{name}_dim_{i}" for i in range(count))
+def _as_tree(draws: ChainDraws, posterior: Any, xarray: Any) -> Any:
+    """A new tree with all groups of what the draws came in."""
+    if isinstance(draws.tree, xarray.DataTree) and "posterior" in draws.tree.children:
+        return draws.tree.copy()
+    if callable(getattr(draws.tree, "groups", None)):
+        groups = [name.strip("/") for name in draws.tree.groups()]  # InferenceData
+        return xarray.DataTree.from_dict({name: getattr(draws.tree, name) for name in groups})
+    dataset = posterior.to_dataset() if hasattr(posterior, "children") else posterior
+    return xarray.DataTree.from_dict({"posterior": dataset})

@@ -32,7 +32,7 @@ def langevin_kernel(limit: float | None) -> Callable[..., Any]:
 
     def drift(state: MALAState, step_size: Any) -> Any:
         score: Any = state.logdensity_grad
-        if limit == math.inf:
+        if limit == math.inf:  # D / max(D, ...) would be inf / inf
             return step_size * score
         largest = jnp.sqrt(2 * len(score) / step_size) if limit is None else limit
         return step_size * score * (largest / jnp.maximum(largest, jnp.linalg.norm(score)))

@@ -6,8 +6,7 @@ import jax
 import numpy as np
 
 from steinquad._types import Array, as_points
-from steinquad.designs._programs import compiled
-from steinquad.designs._target import Unconstrained
+from steinquad.designs._target import Unconstrained, compiled
 from steinquad.errors import InputError
 from steinquad.measures.base import Measure
 from steinquad.measures.convert import as_measure
@@ -57,25 +56,21 @@ def start_points(
         raise InputError(
             f"candidates is {candidates}, but start is an array; pass a distribution to draw from."
         )
-    to_y: Any = np.asarray
+    dim, to_y = measure.dim, np.asarray
     if measure.support.bounded:
         to_y = compiled(measure, "to y", lambda: jax.jit(jax.vmap(target.to_y)))
     slope_of = jax.value_and_grad(target.log_density)
     check = compiled(measure, "starts", lambda: jax.jit(lambda y: jax.lax.map(slope_of, y)))
     seeds = np.random.SeedSequence(seed).generate_state(TRIALS).tolist()
-    redrawn = 0
-    y, slopes = (np.full((chains, measure.dim), np.nan) for _ in range(2))
-    values = np.full(chains, np.nan)
+    redrawn, missing = 0, np.ones(chains, dtype=bool)
+    y, slopes, values = np.empty((chains, dim)), np.empty((chains, dim)), np.empty(chains)
     for trial in seeds:
-        missing = np.isnan(values)
-        count = chains * candidates
-        new = _draw(start, measure, count, int(trial))
-        if new is None:
-            shape = (count, measure.dim)
+        x = _draw(start, measure, chains * candidates, trial)
+        if x is None:
+            shape = (chains * candidates, dim)
             new = np.random.default_rng(trial).uniform(-HALF_WIDTH, HALF_WIDTH, shape)
         else:
-            _check_inside(new, measure)
-            new = np.asarray(to_y(new))
+            new = np.asarray(to_y(x))
         value, slope = (np.asarray(a) for a in check(new))
         good = np.isfinite(value) & np.isfinite(slope).all(axis=1)
         if isinstance(start, tuple) and not good.all():
@@ -85,21 +80,21 @@ def start_points(
             )
         best = np.where(good, value, -np.inf).reshape(chains, candidates).argmax(axis=1)
         chosen = np.arange(chains) * candidates + best
-        new, value, slope, good = new[chosen], value[chosen], slope[chosen], good[chosen]
-        take = missing & good
-        y[take], values[take], slopes[take] = new[take], value[take], slope[take]
-        redrawn += int(np.sum(missing & ~good))
-        if not np.isnan(values).any():
+        take = missing & good[chosen]  # a start that was found before is kept
+        for of_chains, drawn in ((y, new), (values, value), (slopes, slope)):
+            of_chains[take] = drawn[chosen[take]]
+        missing &= ~take
+        redrawn += int(missing.sum())
+        if not missing.any():
             return Start(y, values, slopes, redrawn)
     raise InputError(
         f"start gave no point of finite log density and score in {TRIALS} draws; "
-        f"pass start= an array of shape ({chains}, {measure.dim})."
+        f"pass start= an array of shape ({chains}, {dim})."
     )
 
 
 def _draw(start: Any, measure: Measure, chains: int, seed: int) -> Array | None:
     """Points in the user's coordinates, or None for the unconstrained box."""
-    dim = measure.dim
     if isinstance(start, tuple):
         x = np.array(start)
     elif _is_distribution(start):
@@ -110,21 +105,18 @@ def _draw(start: Any, measure: Measure, chains: int, seed: int) -> Array | None:
         x = measure.sample(chains, seed=seed)
     else:
         return None
-    if x.shape != (chains, dim):
+    if x.shape != (chains, measure.dim):
         raise InputError(
-            f"start has shape {x.shape}; give one point for each chain, ({chains}, {dim})."
+            f"start has shape {x.shape}; give one point for each chain, ({chains}, {measure.dim})."
         )
-    return x
-
-
-def _is_distribution(start: Any) -> bool:
-    return hasattr(start, "sample") or hasattr(start, "rvs")
-
-
-def _check_inside(x: Array, measure: Measure) -> None:
     inside = measure.support.contains(x)
     if not inside.all():
         raise InputError(
             f"start row {int(np.argmin(inside))} lies outside the support {measure.support}; "
             "start inside."
         )
+    return x
+
+
+def _is_distribution(start: Any) -> bool:
+    return hasattr(start, "sample") or hasattr(start, "rvs")

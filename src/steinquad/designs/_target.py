@@ -1,8 +1,9 @@
-"""A measure as Markov chains see it: a log density on all of R^d."""
+"""A measure as Markov chains see it: a log density on all of R^d, and programs compiled of it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import jax.numpy as jnp
 import numpy as np
@@ -11,7 +12,25 @@ from steinquad.errors import InputError
 from steinquad.measures.base import Measure
 from steinquad.support import Support
 
-__all__ = ["Unconstrained", "as_target"]
+__all__ = ["PROGRAMS", "Unconstrained", "as_target", "compiled"]
+
+# So that a second run on the same measure need not compile again.
+PROGRAMS: WeakKeyDictionary[Measure, dict[Any, Any]] = WeakKeyDictionary()
+
+
+def compiled(measure: Measure, name: Any, build: Callable[[], Any]) -> Any:
+    """The program of that name for a measure, built when it is first asked for.
+
+    Args:
+        measure: what the program is about; it must not be referred to by the program itself,
+            which would keep it alive.
+        name: hashable, with everything that the program depends on besides the measure.
+        build: makes the program, such as a `jax.jit` of a function.
+    """
+    known = PROGRAMS.setdefault(measure, {})
+    if name not in known:
+        known[name] = build()
+    return known[name]
 
 
 @dataclass(frozen=True)
@@ -33,7 +52,13 @@ def as_target(measure: Measure) -> Unconstrained:
     Bounded coordinates become logarithms or logits, with their Jacobian. Other measures have no
     JAX log density and are refused.
     """
-    log_density = _jax_log_density(measure)
+    log_density = measure.jax_log_density()
+    if log_density is None:
+        other = "design=IID()" if "sample" in measure.provides else "its own draws"
+        raise InputError(
+            f"measure {type(measure).__name__} has no JAX log density for a Markov chain; "
+            f"use {other}, or pass the log density to LogDensity."
+        )
     parts = _bijections(measure.support)
 
     def to_x(y: Any) -> Any:
@@ -58,17 +83,6 @@ def as_target(measure: Measure) -> Unconstrained:
     return Unconstrained(unconstrained, to_x, to_y)
 
 
-def _jax_log_density(measure: Measure) -> Callable[[Any], Any]:
-    known = measure.jax_log_density()
-    if known is not None:
-        return known
-    other = "design=IID()" if "sample" in measure.provides else "its own draws"
-    raise InputError(
-        f"measure {type(measure).__name__} has no JAX log density for a Markov chain; "
-        f"use {other}, or pass the log density to LogDensity."
-    )
-
-
 def _bijections(support: Support) -> list[tuple[np.ndarray, Any]]:
     """From R to the bounded coordinates: their indices and an elementwise map of each kind."""
     if not support.bounded:
@@ -76,15 +90,15 @@ def _bijections(support: Support) -> list[tuple[np.ndarray, Any]]:
     from numpyro.distributions import constraints
     from numpyro.distributions.transforms import biject_to
 
-    below, above = np.isfinite(support.low), np.isfinite(support.high)
+    low, high = support.low, support.high
+    below, above = np.isfinite(low), np.isfinite(high)
     kinds = (
         (below & above, lambda low, high: constraints.interval(low, high)),
         (below & ~above, lambda low, high: constraints.greater_than(low)),
         (~below & above, lambda low, high: constraints.less_than(high)),
     )
-    parts = []
-    for chosen, constraint in kinds:
-        where = np.flatnonzero(chosen)
-        if len(where):
-            parts.append((where, biject_to(constraint(support.low[where], support.high[where]))))
-    return parts
+    return [
+        (where, biject_to(constraint(low[where], high[where])))
+        for chosen, constraint in kinds
+        if len(where := np.flatnonzero(chosen))
+    ]

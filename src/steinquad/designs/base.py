@@ -1,5 +1,6 @@
 """The base class of every design, and the value it answers with."""
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,7 +13,7 @@ from steinquad.dataset import Dataset
 from steinquad.errors import InputError
 from steinquad.measures.base import Measure
 
-__all__ = ["Design", "Sample", "split_evenly"]
+__all__ = ["Design", "Sample", "check_positive", "split_evenly"]
 
 FIRST_ROUND = 200  # points, about, of an integral to a tolerance
 
@@ -59,24 +60,16 @@ class Sample:
         if len(samples) == 1:
             return samples[0]
 
-        def together(parts: Sequence[np.ndarray | None]) -> np.ndarray | None:
-            known = [part for part in parts if part is not None]
-            return np.concatenate(known) if len(known) == len(parts) else None
-
-        counts = [0 if each.groups is None else int(each.groups.max()) + 1 for each in samples]
-        offsets = np.cumsum([0, *counts[:-1]])
-        return replace(
-            samples[-1],
-            x=np.concatenate([each.x for each in samples]),
-            score=together([each.score for each in samples]),
-            weights=together([each.weights for each in samples]),
-            groups=together(
-                [
-                    None if each.groups is None else each.groups + offset
-                    for each, offset in zip(samples, offsets, strict=True)
-                ]
-            ),
-        )
+        rows: dict[str, Any] = {}
+        for name in ("x", "score", "weights", "groups"):
+            parts: list[Any] = [getattr(each, name) for each in samples]
+            known = all(part is not None for part in parts)
+            if known and name == "groups":
+                # Every sample counts its own from 0.
+                firsts = np.cumsum([0, *(part.max() + 1 for part in parts[:-1])])
+                parts = [part + first for part, first in zip(parts, firsts, strict=True)]
+            rows[name] = np.concatenate(parts) if known else None
+        return replace(samples[-1], **rows)
 
 
 class Design(ABC):
@@ -132,6 +125,13 @@ class Design(ABC):
         Returns:
             The points with scores, groups and diagnostics where the design has them.
         """
+
+
+def check_positive(name: str, value: Any) -> None:
+    """Refuse an option that is no positive, finite number, with an error that has its `name`."""
+    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not (number and 0 < value < math.inf):
+        raise InputError(f"{name} is {value!r}; give a positive number.")
 
 
 def split_evenly(n: int, parts: int, name: str) -> int:

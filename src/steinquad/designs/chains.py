@@ -1,28 +1,17 @@
-"""Running Markov chains in blocks, and what can be said of them afterwards."""
+"""All chains in one compiled program, and what can be said of them afterwards."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from steinquad._types import Array, Progress
+from steinquad._types import Array
 
-__all__ = [
-    "RHAT_LIMIT",
-    "Chains",
-    "Forgetful",
-    "Memory",
-    "Plan",
-    "convergence",
-    "run_blocks",
-    "scan_chains",
-    "stuck",
-]
+__all__ = ["RHAT_LIMIT", "Chains", "Memory", "convergence", "scan_chains", "stuck"]
 
-BLOCKS = 20  # progress is reported so often
 RHAT_LIMIT = 1.01
 
 
@@ -44,24 +33,8 @@ class Chains(NamedTuple):
     tuning: Any
 
 
-class Plan(NamedTuple):
-    """How long chains run, counted in draws of `thin` transitions each.
-
-    Attributes:
-        skip: draws dropped at the beginning.
-        keep: draws kept after them.
-        thin: transitions for a draw.
-        before: draws made already, by a warm-up of another kind: progress counts them.
-    """
-
-    skip: int
-    keep: int
-    thin: int
-    before: int = 0
-
-
-class Memory(Protocol):
-    """Where a run keeps what it has done, so that it can go on after a stop.
+class Memory:
+    """Where a run keeps what it has done; this one forgets, for a run that nobody will continue.
 
     A run asks first whether it is the `same` that was begun, then for stage after stage.
     """
@@ -69,24 +42,11 @@ class Memory(Protocol):
     def same(self, **arrays: Array) -> None:
         """Keep the arrays that tell this run from others: starts, log density and score there.
 
-        Raises `InputError` if those of another run were kept.
+        A memory of files raises `InputError` if those of another run were kept.
         """
-        ...
 
     def recall(self, stage: str, compute: Callable[[], Any]) -> Any:
         """`compute()`, a pytree of arrays, or what it gave the last time for this `stage`."""
-        ...
-
-
-class Forgetful:
-    """The `Memory` of a run that nobody will continue: keeps nothing, computes every stage."""
-
-    def same(self, **arrays: Array) -> None:
-        """Accept any run."""
-
-    def recall(self, stage: str, compute: Callable[[], Any]) -> Any:
-        """Compute the stage, whatever its name."""
-        del stage
         return compute()
 
 
@@ -127,45 +87,6 @@ def scan_chains(step: Callable[..., Any]) -> Callable[..., Any]:
     return program
 
 
-def run_blocks(
-    program: Callable[..., Any],
-    key: Any,
-    start: tuple[Any, Any],
-    plan: Plan,
-    progress: Progress,
-    memory: Memory,
-) -> Chains:
-    """Run chains in blocks of one length, so that one compiled program does them all.
-
-    Args:
-        program: what `scan_chains` made.
-        key: of all transitions.
-        start: states and tunings, with one row a chain.
-        plan: how many draws.
-        progress: called after each block with (draws, all draws, minus the log density).
-        memory: asked for each block first.
-
-    Returns:
-        The draws that the plan keeps.
-    """
-    (states, tunings), total = start, plan.skip + plan.keep
-    block = -(-total // BLOCKS)
-    parts: list[list[Array]] = []
-    failures = 0
-    for first in range(0, total, block):
-        compute = partial(program, key, states, tunings, first, draws=block, thin=plan.thin)
-        (states, tunings), (*answer, failed) = memory.recall(f"draws-{first}", compute)
-        done = slice(max(plan.skip - first, 0), min(block, total - first))
-        parts.append([np.asarray(a)[:, done] for a in answer])
-        failures += int(np.asarray(failed)[:, : total - first].sum())
-        loss = -float(np.mean(np.asarray(states.logdensity)))
-        progress(plan.before + min(first + block, total), plan.before + total, loss)
-    position, gradient, acceptance = (
-        np.concatenate(column, axis=1) for column in zip(*parts, strict=True)
-    )
-    return Chains(position, gradient, acceptance, failures, tunings)
-
-
 def convergence(x: Array, names: Sequence[str]) -> tuple[dict[str, Array], list[str]]:
     """Rank-normalized R-hat and bulk effective sample size of chains (chains, draws, d).
 
@@ -182,14 +103,12 @@ def convergence(x: Array, names: Sequence[str]) -> tuple[dict[str, Array], list[
         x = x[:, draws % 2 :].reshape(2, draws // 2, dim)
     rhat, size = np.full(dim, np.nan), np.full(dim, np.nan)
     if draws >= 8:
-        moving = np.flatnonzero(np.ptp(x, axis=(0, 1)) > 0)
-        # ArviZ takes a range below 1e-15 for a constant: pass it values of unit scale.
-        scaled = (x - x.mean(axis=(0, 1))) / np.where(x.std(axis=(0, 1)) > 0, x.std((0, 1)), 1)
-        with np.errstate(all="ignore"):
-            for i in moving:
-                pair = scaled[:, :, i]
-                rhat[i] = array_stats.rhat(pair, chain_axis=0, draw_axis=1, method="rank")
-                size[i] = array_stats.ess(pair, chain_axis=0, draw_axis=1, method="bulk")
+        for i in np.flatnonzero(np.ptp(x, axis=(0, 1)) > 0):
+            # ArviZ takes a range below 1e-15 for a constant: pass it values of unit scale.
+            unit = (x[:, :, i] - x[:, :, i].mean()) / (x[:, :, i].std() or 1.0)
+            with np.errstate(all="ignore"):
+                rhat[i] = array_stats.rhat(unit, chain_axis=0, draw_axis=1, method="rank")
+                size[i] = array_stats.ess(unit, chain_axis=0, draw_axis=1, method="bulk")
     notes = []
     high = np.flatnonzero(rhat > RHAT_LIMIT)
     if len(high):

@@ -1,12 +1,11 @@
 """A regular grid: for methods that fit a model, not for averages."""
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from steinquad._types import Array, Progress
-from steinquad.designs.base import Design, Sample
+from steinquad._types import Progress
+from steinquad.designs.base import Design, Sample, check_positive
 from steinquad.designs.quantiles import moments
 from steinquad.errors import InputError
 from steinquad.measures.base import Measure
@@ -35,23 +34,21 @@ class Grid(Design):
     width: float = 5.0
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.width, int | float) and 0 < self.width < math.inf):
-            raise InputError(f"width is {self.width!r}; give a positive number.")
+        check_positive("width", self.width)
 
     def draw(
         self, measure: Measure, n: int, *, seed: int, progress: Progress | None = None
     ) -> Sample:
         """Place the points; see `Design.draw`. Grids are the same for every seed."""
-        del progress
         n, _ = as_draw_request(n, seed)
         side = _root(n, measure.dim)
         mean, deviation = moments(measure)
         low, high = mean - self.width * deviation, mean + self.width * deviation
-        support = measure.support
-        axes = [
-            _axis(side, low[i], high[i], support.low[i], support.high[i])
-            for i in range(measure.dim)
-        ]
+        # Half a spacing inside of a side that the support cuts: scores may be infinite on it.
+        left, right = 0.5 * (low <= measure.support.low), 0.5 * (high >= measure.support.high)
+        low, high = np.maximum(low, measure.support.low), np.minimum(high, measure.support.high)
+        spacing = (high - low) / (side - 1 + left + right)
+        axes = np.linspace(low + left * spacing, high - right * spacing, side).T
         x = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(n, measure.dim)
         return Sample(x, sampled=False)
 
@@ -67,11 +64,3 @@ def _root(n: int, dim: int) -> int:
             f"k >= 2; give {' or '.join(powers)}."
         )
     return side
-
-
-def _axis(n: int, low: float, high: float, first: float, last: float) -> Array:
-    """n points from low to high; half a spacing inside of a side that the support cuts."""
-    left, right = 0.5 * (low <= first), 0.5 * (high >= last)
-    low, high = max(low, first), min(high, last)
-    spacing = (high - low) / (n - 1 + left + right)
-    return np.linspace(low + left * spacing, high - right * spacing, n)

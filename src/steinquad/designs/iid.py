@@ -27,7 +27,6 @@ class IID(Design):
         self, measure: Measure, n: int, *, seed: int, progress: Progress | None = None
     ) -> Sample:
         """Draw independently; see `Design.draw`. The measure needs a sampler."""
-        del progress
         if "sample" not in measure.provides:
             raise InputError(
                 f"measure {type(measure).__name__} has no sampler; "

@@ -12,7 +12,8 @@ import numpy as np
 from steinquad._types import as_count
 from steinquad.designs._starts import Start, start_points
 from steinquad.designs._target import Unconstrained
-from steinquad.designs.chains import Plan, run_blocks, scan_chains
+from steinquad.designs.base import check_positive
+from steinquad.designs.chains import scan_chains
 from steinquad.designs.mcmc import MarkovChains, Outcome, Setting
 from steinquad.errors import InputError
 from steinquad.measures.base import Measure
@@ -49,7 +50,7 @@ class MALA(MarkovChains):
         super().__post_init__()
         as_count("candidates", self.candidates, 1)
         if self.step_size is not None:
-            _check_positive("step_size", self.step_size)
+            check_positive("step_size", self.step_size)
         elif self.warmup < 1:
             raise InputError("step_size is missing; give a number, or warmup >= 1 to adapt it.")
 
@@ -61,36 +62,30 @@ class MALA(MarkovChains):
         from blackjax.adaptation.step_size import dual_averaging_adaptation
         from blackjax.mcmc.mala import MALAState
 
-        name, build = self._kernel()
+        limit = self._limit
         program = setting.program(
-            name, lambda target: scan_chains(_langevin_step(build(), target))
+            ("Langevin", limit), lambda target: scan_chains(_langevin_step(limit, target))
         )
         y, value, slope, _ = setting.start
         init, _, _ = dual_averaging_adaptation(LANGEVIN_ACCEPTANCE)
         adapt = setting.program("dual averaging", lambda _: jax.jit(jax.vmap(init)))
         # Of the order of the variance where the density is near normal; small in a steep tail.
         first = 1 / np.maximum(np.mean(slope**2, axis=1), 1.0)
-        given = math.nan if self.step_size is None else float(self.step_size)
-        tunings = _StepSize(
-            # Through NumPy: JAX's weak types would make the second block compile again.
-            jax.device_get(adapt(first)),
-            np.full(self.chains, given),
-            np.full(self.chains, self.warmup),
-        )
+        fixed = np.full(self.chains, np.nan if self.step_size is None else float(self.step_size))
+        # Through NumPy: JAX's weak types would make the second block compile again.
+        adaptation = jax.device_get(adapt(first))
+        tunings = _StepSize(adaptation, fixed, np.full(self.chains, self.warmup))
         states: Any = MALAState(y, value, slope)  # pyright: ignore[reportArgumentType]
-        plan = Plan(-(-self.warmup // self.thin), setting.each, self.thin)
-        chains = run_blocks(
-            program, setting.key, (states, tunings), plan, setting.progress, setting.memory
-        )
+        skip = -(-self.warmup // self.thin)
+        chains = setting.run(program, states, tunings, thin=self.thin, skip=skip)
         adapted = np.exp(np.asarray(chains.tuning.adaptation.log_step_size_avg))
-        step_size = adapted if self.step_size is None else np.full(self.chains, given)
+        step_size = adapted if self.step_size is None else fixed
         return Outcome(chains, {"step_size": step_size, "failed_proposals": chains.failures})
 
-    def _kernel(self) -> tuple[Any, Callable[[], Any]]:
-        """What it is called in the cache, and how it is built."""
-        from steinquad.designs._langevin import langevin_kernel
-
-        return "MALA", lambda: langevin_kernel(math.inf)
+    @property
+    def _limit(self) -> float | None:
+        """The largest length of the score in the drift, as `langevin_kernel` takes it."""
+        return math.inf
 
     def _starts(self, measure: Measure, target: Unconstrained, seed: int) -> Start:
         return start_points(self.start, measure, target, self.chains, seed, self.candidates)
@@ -116,13 +111,11 @@ class TruncatedMALA(MALA):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.truncation is not None:
-            _check_positive("truncation", self.truncation)
+            check_positive("truncation", self.truncation)
 
-    def _kernel(self) -> tuple[Any, Callable[[], Any]]:
-        from steinquad.designs._langevin import langevin_kernel
-
-        limit = self.truncation
-        return ("TruncatedMALA", limit), lambda: langevin_kernel(limit)
+    @property
+    def _limit(self) -> float | None:
+        return self.truncation
 
 
 class _StepSize(NamedTuple):
@@ -133,9 +126,12 @@ class _StepSize(NamedTuple):
     warmup: Any  # transitions during which it is adapted
 
 
-def _langevin_step(kernel: Callable[..., Any], target: Unconstrained) -> Callable[..., Any]:
+def _langevin_step(limit: float | None, target: Unconstrained) -> Callable[..., Any]:
     from blackjax.adaptation.step_size import dual_averaging_adaptation
 
+    from steinquad.designs._langevin import langevin_kernel
+
+    kernel = langevin_kernel(limit)
     _, update, _ = dual_averaging_adaptation(LANGEVIN_ACCEPTANCE)
 
     def step(key: Any, state: Any, tuning: _StepSize, t: Any) -> Any:
@@ -151,9 +147,3 @@ def _langevin_step(kernel: Callable[..., Any], target: Unconstrained) -> Callabl
         return state, tuning._replace(adaptation=kept), info.acceptance_rate, info.failed
 
     return step
-
-
-def _check_positive(name: str, value: Any) -> None:
-    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not (number and 0 < value < math.inf):
-        raise InputError(f"{name} is {value!r}; give a positive number.")

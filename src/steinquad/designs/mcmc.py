@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -10,15 +11,16 @@ import numpy as np
 
 from steinquad._float64 import float64
 from steinquad._types import Progress, as_count, no_progress
-from steinquad.designs._programs import compiled
 from steinquad.designs._starts import Start, as_start, start_points
-from steinquad.designs._target import Unconstrained, as_target
+from steinquad.designs._target import Unconstrained, as_target, compiled
 from steinquad.designs.base import Design, Sample, split_evenly
-from steinquad.designs.chains import Chains, Forgetful, Memory, convergence, stuck
+from steinquad.designs.chains import Chains, Memory, convergence, stuck
 from steinquad.measures.base import Measure
 from steinquad.measures.checks import as_draw_request
 
 __all__ = ["MarkovChains", "Outcome", "Setting"]
+
+BLOCKS = 20  # progress is reported so often
 
 
 class Setting(NamedTuple):
@@ -45,6 +47,36 @@ class Setting(NamedTuple):
     def program(self, name: Any, build: Callable[[Unconstrained], Any]) -> Any:
         """The compiled program of that name for this measure, built when first asked for."""
         return compiled(self.measure, name, lambda: build(self.target))
+
+    def run(
+        self, program: Any, states: Any, tunings: Any, *, thin: int, skip: int = 0, before: int = 0
+    ) -> Chains:
+        """Run chains in blocks of one length, so that one compiled program does them all.
+
+        Args:
+            program: what `scan_chains` made.
+            states: where the chains are, a row each.
+            tunings: of their steps, a row each.
+            thin: transitions for a draw.
+            skip: draws dropped before those that are kept.
+            before: draws made already, by a warm-up of another kind: progress counts them.
+        """
+        total = skip + self.each
+        block = -(-total // BLOCKS)
+        parts, failures = [], 0
+        for first in range(0, total, block):
+            compute = partial(program, self.key, states, tunings, first, draws=block, thin=thin)
+            (states, tunings), (*answer, failed) = self.memory.recall(f"draws-{first}", compute)
+            # The last block may be longer than what is left to do.
+            done = slice(max(skip - first, 0), min(block, total - first))
+            parts.append([np.asarray(a)[:, done] for a in answer])
+            failures += int(np.asarray(failed)[:, : total - first].sum())
+            loss = -float(np.mean(np.asarray(states.logdensity)))
+            self.progress(before + min(first + block, total), before + total, loss)
+        position, gradient, acceptance = (
+            np.concatenate(column, axis=1) for column in zip(*parts, strict=True)
+        )
+        return Chains(position, gradient, acceptance, failures, tunings)
 
 
 class Outcome(NamedTuple):
@@ -106,7 +138,7 @@ class MarkovChains(Design):
         each = split_evenly(n, self.chains, "chains")
         target = as_target(measure)
         start = self._starts(measure, target, seed)
-        memory = memory or Forgetful()
+        memory = memory or Memory()
         memory.same(start=start.y, log_density=start.value, score=start.slope)
         key = jax.random.key(seed)
         setting = Setting(measure, target, each, start, key, progress or no_progress, memory)
@@ -133,6 +165,7 @@ def _sample(setting: Setting, outcome: Outcome) -> Sample:
     number, dim = len(setting.start.y), measure.dim
     y = chains.position.reshape(-1, dim)
     if measure.support.bounded:
+        # The chain's gradient is that of y, with the Jacobian: not the user's score.
         to_x = setting.program("to x", lambda target: jax.jit(jax.vmap(target.to_x)))
         x = np.array(to_x(y))
         score = measure.score(x)

@@ -11,7 +11,7 @@ import numpy as np
 
 from steinquad._types import as_count
 from steinquad.designs._target import Unconstrained
-from steinquad.designs.chains import Plan, run_blocks, scan_chains
+from steinquad.designs.chains import scan_chains
 from steinquad.designs.mcmc import MarkovChains, Outcome, Setting
 from steinquad.errors import InputError
 
@@ -63,19 +63,14 @@ class NUTS(MarkovChains):
             done = before * (chain + 1) // self.chains
             setting.progress(done, before + setting.each, -float(tuned[-1][0].logdensity))
         states, tunings = jax.tree.map(lambda *leaves: np.stack(leaves), *tuned)
-        plan = Plan(0, setting.each, self.thin, before)
-        chains = run_blocks(
-            program, setting.key, (states, tunings), plan, setting.progress, setting.memory
-        )
+        chains = setting.run(program, states, tunings, thin=self.thin, before=before)
         stats = {"step_size": np.asarray(tunings[0]), "divergences": chains.failures}
-        if not chains.failures:
-            return Outcome(chains, stats)
         transitions = self.chains * setting.each * self.thin
         trouble = (
             f"{chains.failures} of {transitions} transitions diverged, so part of the measure may "
             "not have been visited: raise target_acceptance or reparametrize"
         )
-        return Outcome(chains, stats, (trouble,))
+        return Outcome(chains, stats, (trouble,) * (chains.failures > 0))
 
 
 def _window_adaptation(target: Unconstrained, acceptance: float) -> Callable[..., Any]:
@@ -105,7 +100,6 @@ def _nuts_step(target: Unconstrained) -> Callable[..., Any]:
     kernel = build_kernel()
 
     def step(key: Any, state: Any, tuning: Any, t: Any) -> Any:
-        del t
         state, info = kernel(key, state, target.log_density, *tuning)
         return state, tuning, info.acceptance_rate, jnp.asarray(info.is_divergent, int)
 

@@ -66,7 +66,7 @@ def _integrate(x: Array, names: tuple[str, ...]) -> tuple[Array, Array]:
     square = w[:, None] * (x - mean) ** 2
     variance = square.sum(axis=0)
     tail = square[np.abs(NODES) > TAIL].sum(axis=0)
-    heavy = ~(tail <= TAIL_SHARE * variance)
+    heavy = ~(tail <= TAIL_SHARE * variance)  # NaN is heavy too
     if heavy.any():
         raise InputError(
             f"measure has tails too heavy for a standard deviation in coordinate "

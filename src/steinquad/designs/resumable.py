@@ -12,6 +12,7 @@ import numpy as np
 
 from steinquad._types import Array, Progress
 from steinquad.designs.base import Design, Sample
+from steinquad.designs.chains import Memory
 from steinquad.designs.mcmc import MarkovChains
 from steinquad.errors import InputError
 from steinquad.measures.base import Measure
@@ -78,7 +79,7 @@ class Resumable(Design):
 
 
 @dataclass(frozen=True)
-class _Directory:
+class _Directory(Memory):
     """A file for each stage of a run, whole or not there at all."""
 
     path: Path
@@ -109,6 +110,7 @@ class _Directory:
             leaves = jax.tree.leaves(answer)
             self._write(stage, {f"leaf{i}": leaf for i, leaf in enumerate(leaves)})
             return answer
+        # The shape of the answer without its computation.
         structure = jax.tree.structure(jax.eval_shape(compute))
         return jax.tree.unflatten(structure, [kept[f"leaf{i}"] for i in range(len(kept))])
 
@@ -128,6 +130,7 @@ class _Directory:
             unfinished = self.path / f"{stage}.part"
             with unfinished.open("wb") as file:
                 np.savez(file, **arrays)
+            # In one step: a process killed while it writes leaves no half a file of that name.
             os.replace(unfinished, self.path / f"{stage}.npz")
         except OSError as error:
             raise InputError(

@@ -48,13 +48,13 @@ class Sobol(Design):
         self, measure: Measure, n: int, *, seed: int, progress: Progress | None = None
     ) -> Sample:
         """Draw all replicates, one after the other; see `Design.draw`. n is split evenly."""
-        del progress
         n, seed = as_draw_request(n, seed)
         each = split_evenly(n, self.replicates, "replicates")
         children = np.random.SeedSequence(seed).spawn(self.replicates)
-        u = np.concatenate([_first(each, measure.dim, child) for child in children])
+        whole = 1 << (each - 1).bit_length()  # SciPy begins with a power of two only
+        parts = [Scrambled(measure.dim, child).next(whole)[:each] for child in children]
         groups = np.repeat(np.arange(self.replicates), each) if self.replicates > 1 else None
-        return Sample(from_uniform(measure, u), groups=groups)
+        return Sample(from_uniform(measure, np.concatenate(parts)), groups=groups)
 
 
 class Scrambled:
@@ -76,7 +76,3 @@ class Scrambled:
     def next(self, n: int) -> Array:
         """The next n points (n, d); the first time n must be a power of two, as SciPy wants it."""
         return self._engine.random(n) + 2.0 ** -(BITS + 1)
-
-
-def _first(n: int, dim: int, seed: np.random.SeedSequence) -> Array:
-    return Scrambled(dim, seed).next(1 << (n - 1).bit_length())[:n]

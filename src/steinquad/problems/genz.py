@@ -14,8 +14,7 @@ from scipy.special import ndtr
 
 from steinquad._types import Array, as_points
 from steinquad.errors import InputError
-from steinquad.measures.convert import as_measure
-from steinquad.problems.problem import Problem
+from steinquad.problems.problem import Problem, standard_normal
 
 __all__ = ["FAMILIES", "genz"]
 
@@ -111,17 +110,11 @@ def genz(family: str, d: int, a: float | None = None, u: float | None = None) ->
     return Problem(
         name=f"genz-{family}-{d}d",
         integrand=integrand,
-        measure=_standard_normal(d),
+        measure=standard_normal(d),
         truth=entry.integral(d, steep, place),
         source=f"Genz (1984) {family} family with a = {steep:g}, u = {place:g}, in the form of "
         "Ott, Tiemann, Hennig and Briol (UAI 2023); the truth is in closed form.",
     )
-
-
-def _standard_normal(d: int) -> Any:
-    import numpyro.distributions as nd
-
-    return as_measure(nd.Normal(0.0, 1.0).expand([d]).to_event(1))
 
 
 def _number(name: str, value: Any) -> float:

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from steinquad._types import Array, as_points
+from steinquad._types import Array, as_count, as_points
 from steinquad.errors import InputError
 from steinquad.measures.checks import as_draw_request
 from steinquad.measures.density import LogDensity
@@ -115,10 +115,7 @@ def observed(seed: int, observations: int = OBSERVATIONS) -> tuple[Array, Array]
         seed: of the normal noise.
         observations: how many times, evenly spaced in [1, 25].
     """
-    whole = isinstance(observations, int | np.integer) and not isinstance(observations, bool)
-    if not whole or observations < 2:
-        raise InputError(f"observations is {observations!r}; give an integer of at least 2.")
-    times = np.linspace(*SPAN, int(observations))
+    times = np.linspace(*SPAN, as_count("observations", observations, 2))
     u = solve_ivp(
         lambda t, u: rates(u, GENERATING),
         (0.0, SPAN[1]),
@@ -146,17 +143,16 @@ def simulator(
         max_steps: of the solver; more of them cost nothing where they are not needed.
         sensitivity: how derivatives pass through it; see `goodwin`.
     """
-    if isinstance(rtol, bool | str) or not (isinstance(rtol, float) and 1e-13 <= rtol <= 1e-2):
+    if not (isinstance(rtol, float) and 1e-13 <= rtol <= 1e-2):
         raise InputError(f"rtol is {rtol!r}; give a number between 1e-13 and 1e-2.")
-    if isinstance(max_steps, bool) or not isinstance(max_steps, int) or max_steps < 1:
-        raise InputError(f"max_steps is {max_steps!r}; give an integer of at least 1.")
+    as_count("max_steps", max_steps, 1)
     try:
         import diffrax
     except ImportError:
         raise InputError(
             "goodwin needs diffrax, which is not installed; pip install 'steinquad[ode]'."
         ) from None
-    forward, reverse = diffrax.ForwardMode(), diffrax.RecursiveCheckpointAdjoint()
+    modes = {"forward": diffrax.ForwardMode, "reverse": diffrax.RecursiveCheckpointAdjoint}
     term: Any = diffrax.ODETerm(lambda t, u, x: jnp.stack(rates(u, x)))
 
     def solve(x: Any) -> tuple[Any, Any]:
@@ -170,7 +166,7 @@ def simulator(
             args=x,
             saveat=diffrax.SaveAt(ts=jnp.asarray(times)),
             stepsize_controller=diffrax.PIDController(rtol=rtol, atol=rtol),
-            adjoint=forward if sensitivity == "forward" else reverse,
+            adjoint=modes[sensitivity](),
             max_steps=max_steps,
             throw=False,
         )

@@ -1,15 +1,13 @@
 """Markov chains for the Goodwin posterior: the paper's, and better ones."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from steinquad._types import Array
 from steinquad.designs import NUTS, Resumable, TruncatedMALA, Whitened, laplace
-from steinquad.measures.convert import as_measure
 from steinquad.problems.goodwin import GENERATING
-from steinquad.problems.problem import Problem
+from steinquad.problems.problem import Problem, standard_normal
 
 __all__ = ["goodwin_mala", "goodwin_nuts"]
 
@@ -46,7 +44,7 @@ def goodwin_mala(
         warmup=warmup,
         thin=20,
         step_size=NOISE_STD**2 / 2,
-        start=_prior(),
+        start=standard_normal(len(GENERATING)),  # the prior of w
         truncation=truncation,
         candidates=candidates,
     )
@@ -68,13 +66,7 @@ def goodwin_nuts(
         warmup: transitions dropped at the beginning of each.
         path: directory to keep the run in, so that it can be stopped and go on.
     """
-    design = NUTS(chains=chains, warmup=warmup, start=_prior())
+    # N(0, I) of the whitened coordinates: the Laplace approximation itself.
+    design = NUTS(chains=chains, warmup=warmup, start=standard_normal(len(GENERATING)))
     inner = design if path is None else Resumable(design, path)
     return Whitened(inner, laplace(problem.measure, np.log(GENERATING)))
-
-
-def _prior() -> Any:
-    """N(0, I): of w, or of its whitened coordinates."""
-    import numpyro.distributions as nd
-
-    return as_measure(nd.Normal(0.0, 1.0).expand([len(GENERATING)]).to_event(1))

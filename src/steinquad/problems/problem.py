@@ -6,8 +6,9 @@ from typing import Generic, TypeVar
 
 from steinquad._types import Array
 from steinquad.measures.base import Measure
+from steinquad.measures.convert import as_measure
 
-__all__ = ["Problem"]
+__all__ = ["Problem", "standard_normal"]
 
 Truth = TypeVar("Truth", float, Array)
 
@@ -29,3 +30,10 @@ class Problem(Generic[Truth]):
     measure: Measure
     truth: Truth
     source: str
+
+
+def standard_normal(d: int) -> Measure:
+    """N(0, I_d), under which the Genz integrals are and from which Goodwin chains start."""
+    import numpyro.distributions as nd
+
+    return as_measure(nd.Normal(0.0, 1.0).expand([d]).to_event(1))

@@ -42,7 +42,7 @@ CHOICES = {
 # Seven inputs by scrambled Sobol points, of an earlier program (32,768 for the first; "components"
 # and "code" known to four digits) or for p26 of the command (8,192 and 16,384); one input by Gauss
 # rules on short pieces of [0, 45] degrees.
-TRUTHS: dict[tuple[str, str, str, str], tuple[float, float]] = {
+TRUTHS: dict[tuple[str, ...], tuple[float, float]] = {
     ("p22", "whole", "paper", "all"): (0.72928, 9e-6),
     ("p26", "whole", "paper", "all"): (0.73584, 2.4e-5),
     ("p22", "components", "paper", "all"): (0.7134, 5e-5),
@@ -50,6 +50,7 @@ TRUTHS: dict[tuple[str, str, str, str], tuple[float, float]] = {
     ("p22", "whole", "paper", "direction"): (0.746083, 1e-6),
     ("p26", "whole", "paper", "direction"): (0.751083, 1e-6),
 }
+UNKNOWN = (math.nan, math.nan)
 
 
 @dataclass(frozen=True)
@@ -134,13 +135,12 @@ def wind_farm(
     variant = (physics, direction_truncation, turbulence, inputs)
     for name, value in zip(CHOICES, (*variant, simulator), strict=True):
         _check(name, value)
-    columns = NAMES if inputs == "all" else ("direction",)
     if inputs == "all":
-        measure = input_distributions(direction_truncation, turbulence)
+        columns, measure = NAMES, input_distributions(direction_truncation, turbulence)
     else:
-        measure = direction_distribution(direction_truncation)
+        columns, measure = ("direction",), direction_distribution(direction_truncation)
         variant = (physics, direction_truncation, "paper", inputs)  # its mean is 0.1
-    truth, std = TRUTHS.get(variant, (math.nan, math.nan))
+    truth, std = TRUTHS.get(variant, UNKNOWN)
     known = "not known" if math.isnan(truth) else f"known to a standard error of {std:.1g}"
     return Problem(
         name="-".join(("wind-farm", *variant)),
@@ -158,8 +158,7 @@ def truth_of(problem: Problem) -> tuple[float, float]:
     Both are NaN for a variant of `wind_farm` that nobody has computed; the stored numbers are
     `TRUTHS`.
     """
-    by_name = {"-".join(("wind-farm", *variant)): truth for variant, truth in TRUTHS.items()}
-    return by_name.get(problem.name, (math.nan, math.nan))
+    return TRUTHS.get(tuple(problem.name.removeprefix("wind-farm-").split("-")), UNKNOWN)
 
 
 def _check(name: str, value: Any) -> None:

@@ -62,10 +62,10 @@ def discrete_gauss(points: int, m: int) -> tuple[Array, Array]:
     return nodes, vectors[0] ** 2
 
 
-def height_terms(height: Any, narrowest: Any, grid: Grid) -> int:
+def height_terms(height: float, narrowest: float, grid: Grid) -> int:
     """Length of the Chebyshev series over heights, a power of two, for sigma >= `narrowest`."""
-    reach = np.max(np.abs(np.asarray(height)[:, None] - grid.z), axis=1)
-    r = np.max((reach / np.asarray(narrowest)) ** 2) / 4.0  # half the range of the exponent
+    reach = np.max(np.abs(height - grid.z))
+    r = (reach / narrowest) ** 2 / 4.0  # half the range of the exponent
     return 1 << math.ceil(math.log2(math.sqrt(2.0 * r * DIGITS) + 1.0))
 
 

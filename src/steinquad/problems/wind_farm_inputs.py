@@ -27,10 +27,7 @@ INPUTS = {
 NAMES = tuple(INPUTS)
 DIRECTION = NAMES.index("direction")
 OPEN = np.array([name in ("ct_prime", "turbulence") for name in NAMES])  # undefined at the ends
-
-NOMINAL = np.array([mean for mean, _, _ in INPUTS.values()])  # NaN for the direction
-LOW = np.array([low for _, low, _ in INPUTS.values()])
-HIGH = np.array([high for _, _, high in INPUTS.values()])
+NOMINAL, LOW, HIGH = np.array(list(INPUTS.values())).T  # NOMINAL is NaN for the direction
 
 # The direction: weights are not in the paper.
 WEIGHTS, MEANS, VARIANCES = (20.0, 25.0, 9.0), (0.0, 22.5, 33.75), (50.0, 40.0, 8.0)

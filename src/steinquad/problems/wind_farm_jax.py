@@ -28,18 +28,17 @@ def simulate(point: Array, physics: str, grid: Grid) -> tuple[float, float]:
         physics: a key of `PHYSICS`.
         grid: the points over which U_F is averaged.
     """
+    ct_prime, w1, w2, _, direction, height, diameter = map(float, point)
     formulas = PHYSICS[physics]
-    narrowest = turbine(point[0], point[1], point[2], point[6], formulas).eps * point[6]
-    terms = height_terms(point[5:6], np.atleast_1d(narrowest), grid)
-    positions = layout(point[4])
-    count = len(positions)
+    narrowest = float(turbine(ct_prime, w1, w2, diameter, formulas).eps) * diameter
+    rules = Rules(formulas, grid, height_terms(height, narrowest, grid))
+    positions, target = layout(direction)
+    # One shape for every direction, so that it is compiled once.
     padded = np.zeros((MOST_TURBINES, 2))
-    padded[:count] = positions
-    target = int(np.flatnonzero((positions == 0).all(axis=1))[0])
-    rules = Rules(formulas, grid, terms)
-    speeds = _speeds(jnp.asarray(point), padded, count, target, rules)
-    u0, uf = np.asarray(speeds)
-    return float(u0), float(uf)
+    padded[: len(positions)] = positions
+    speeds = _speeds(jnp.asarray(point), padded, len(positions), target, rules)
+    u0, uf = map(float, speeds)
+    return u0, uf
 
 
 @partial(jax.jit, static_argnames="rules")

@@ -48,8 +48,8 @@ FULL_GRID = Grid(200, 200, 20)
 COARSE_GRID = Grid(20, 40, 20)
 
 
-def layout(direction: float) -> Array:
-    """Positions (t, 2) of the turbines that count, in downwind order; the target is at (0, 0).
+def layout(direction: float) -> tuple[Array, int]:
+    """Positions (t, 2) of the turbines that count, downwind, and the row of the target, (0, 0).
 
     Args:
         direction: of the wind in degrees; it blows along (cos, -sin) of it.
@@ -58,4 +58,5 @@ def layout(direction: float) -> Array:
     x, y = CANDIDATES.T
     upwind = -x * cos + y * sin
     keep = (upwind < REACH) & (np.abs(y * cos + x * sin) < HALF_WIDTH)
-    return CANDIDATES[keep][np.argsort(-upwind[keep], kind="stable")]
+    positions = CANDIDATES[keep][np.argsort(-upwind[keep], kind="stable")]
+    return positions, int(np.argmin(np.abs(positions).sum(axis=1)))

@@ -55,9 +55,8 @@ def simulate(point: Array, physics: str, grid: Grid) -> tuple[float, float]:
         superpositionModel=LinearSum(),
         turbulenceModel=added_turbulence,
     )
-    x, y = layout(direction).T
-    result: Any = farm(x, y, wd=270.0 + direction, ws=WIND_SPEED)
-    target = int(np.flatnonzero((x == 0) & (y == 0))[0])
+    positions, target = layout(direction)
+    result: Any = farm(*positions.T, wd=270.0 + direction, ws=WIND_SPEED)
     box = np.stack(np.meshgrid(grid.x, grid.y, grid.z, indexing="ij"), axis=-1).reshape(-1, 3)
     flow = result.flow_map(Points(*box.T)).WS_eff.values
     return float(result.WS_eff.values.reshape(-1)[target]), float(np.mean(flow))
@@ -84,6 +83,7 @@ def _p22(wake: Array, rotor: Any) -> tuple[Any, Any]:
     class NodeAveraged(CrespoHernandez):
         """The overlap of wake and rotor, averaged once more over the nodes of the rotor."""
 
+        # PyWake reads from these names which arrays to pass.
         def calc_added_turbulence(
             self,
             dw_ijlk: Any,

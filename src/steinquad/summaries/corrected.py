@@ -57,13 +57,8 @@ class Surrogate:
     def below(self, limits: Array, side: Literal["left", "right"]) -> Array:
         """`P[g < limit]`, or at most for the side `right`, averaged over the folds, (k,).
 
-        Args:
-            limits: (k,).
-            side: "left" counts values strictly below a limit, "right" those equal to it too.
-
-        Returns:
-            Shares of the fresh draws, each fold's model weighted by its share of the simulated
-            points.
+        Shares of the fresh draws, each fold's model weighted by its share of the simulated
+        points.
         """
         parts = [np.searchsorted(row, limits, side) for row in self._sorted]
         return self.shares @ np.stack(parts) / self.fresh.shape[1]
@@ -72,10 +67,7 @@ class Surrogate:
         """Variance of a chance from finitely many fresh draws, or a little more.
 
         Binomial, as if the folds' models were one: their average over the same draws varies no
-        more.
-
-        Args:
-            chances: from `below`, (k,).
+        more. `chances` are from `below`, (k,).
         """
         return chances * (1 - chances) / self.fresh.shape[1]
 

@@ -166,7 +166,8 @@ def _surrogates(
     own = np.random.SeedSequence([seed, STREAM]).generate_state(1, np.uint64)[0]
     # 63 bits, so that the seed also fits a signed integer.
     x = measure.sample(max(min(draws, MOST_PAIRS // data.n), 2), seed=int(own >> 1))
-    full = data.completed(measure.score(data.x), measure.support, measure.names)
+    score = measure.score(data.x) if data.score is None else data.score
+    full = data.completed(score, measure.support, measure.names)
     fresh = Points(x, measure=measure)
     split, fits = folds_of(full, folds, seed), []
     for rows in split:

@@ -1,5 +1,6 @@
 """What is asked of the distribution of an output."""
 
+import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -38,10 +39,10 @@ class Requested:
             if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray):
                 raise InputError.about(name, f"is {given!r}; give a list of {what}")
             for value in given:
-                number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-                finite = number and abs(value) <= sys.float_info.max
-                if not finite or (chances and not 0 < value < 1):
-                    raise InputError.about(name, f"has {_short(value)}; give {what}")
+                if not _finite(value) or (chances and not 0 < value < 1):
+                    huge = isinstance(value, int) and abs(value) > sys.float_info.max
+                    shown = "a number too large" if huge else repr(value)
+                    raise InputError.about(name, f"has {shown}; give {what}")
 
     @classmethod
     def parse(cls, name: str, given: Any) -> "Requested":
@@ -79,7 +80,10 @@ class Requested:
         yield from (("below", float(limit)) for limit in self.below)
 
 
-def _short(value: Any) -> str:
-    if isinstance(value, int) and abs(value) > sys.float_info.max:
-        return "a number too large"
-    return repr(value)
+def _finite(value: Any) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # an integer that no float holds
+        return False

@@ -27,9 +27,6 @@ def chance(values: Array, kind: str, limit: float) -> Statistic:
         values: independent draws of f, (n,).
         kind: "above" or "below".
         limit: of the event; values equal to it are in neither.
-
-    Returns:
-        The share of values in the event; the interval has an end at 0 or 1 where none or all are.
     """
     n = len(values)
     k = int(np.sum(values > limit if kind == "above" else values < limit))

@@ -50,13 +50,9 @@ class Statistic:
         return f"P[{output} {'>' if self.kind == 'above' else '<'} {self.at:.6g}]"
 
     def describe(self, output: str) -> str:
-        """The statistic in one line, as many digits as the interval is worth.
+        """Label, value, interval and whether a model was used, in one line.
 
-        Args:
-            output: name of the output, as in `label`.
-
-        Returns:
-            Label, value and interval, and whether a model of f was used.
+        Numbers have as many digits as the interval is worth.
         """
         half = self.width / 2
         known = 0 < half < np.inf and self.value != 0

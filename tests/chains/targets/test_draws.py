@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from steinquad import InputError
-from steinquad.chains.targets._draws import as_coordinates, as_draws
+from steinquad.chains.targets._draws import PIECE, as_coordinates, as_draws, in_pieces
 
 SHAPES = {"mu": (), "theta": (3,)}
 DRAWS = {"mu": np.arange(5), "theta": np.zeros((5, 3), dtype=np.float32)}
@@ -40,3 +40,18 @@ def test_draws_of_every_variable_by_name_are_needed():
         as_draws(DRAWS["mu"], SHAPES)  # pyright: ignore[reportArgumentType]
     with pytest.raises(InputError, match=r"points has shape \(4, 3\).*11 unconstrained"):
         as_coordinates(np.zeros((4, 3)), 11)
+
+
+@pytest.mark.parametrize("n", [1, 5, PIECE, PIECE + 7, 2 * PIECE])
+def test_pieces_join_without_a_seam_and_have_one_shape(n):
+    shapes = []
+
+    def program(rows):
+        shapes.append(rows["a"].shape)
+        return {"sum": rows["a"] + rows["b"].sum(axis=1), "first": rows["b"][:, :1]}
+
+    rows = {"a": np.arange(float(n)), "b": np.random.default_rng(0).normal(size=(n, 3))}
+    answers = in_pieces(program)(rows)
+    np.testing.assert_array_equal(answers["sum"], rows["a"] + rows["b"].sum(axis=1))
+    np.testing.assert_array_equal(answers["first"], rows["b"][:, :1])
+    assert set(shapes) == {(min(n, PIECE),)} and len(shapes) == -(-n // PIECE)

@@ -5,11 +5,10 @@ import sys
 from typing import Any
 
 from steinquad.chains.targets.base import Target
-from steinquad.chains.targets.bridgestan import BridgeStan
 from steinquad.chains.targets.jax_density import JaxDensity
 from steinquad.chains.targets.numpyro import NumPyro
 from steinquad.chains.targets.pymc import PyMC
-from steinquad.chains.targets.pystan import PyStan
+from steinquad.chains.targets.stan import BridgeStan, PyStan
 from steinquad.chains.targets.stored import Stored
 from steinquad.errors import InputError
 

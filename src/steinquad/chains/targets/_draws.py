@@ -1,17 +1,19 @@
 """Draws as every target reads them: complete, of the model's shapes, inside the support."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
+import jax
 import numpy as np
 
 from steinquad._types import Array, as_finite, as_points
 from steinquad.errors import InputError
 
-__all__ = ["as_coordinates", "as_draws", "check_support"]
+__all__ = ["as_coordinates", "as_draws", "check_support", "in_pieces", "side_by_side"]
 
 # Draws are often stored in float32 or with six digits: a simplex then sums to one within 1e-5.
 STORED_DIGITS = 1e-4
+PIECE = 256  # draws at a time: a program holds the model's intermediate arrays so many times
 
 
 def as_draws(draws: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Array]:
@@ -50,6 +52,11 @@ def as_draws(draws: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) ->
     if len(set(lengths.values())) > 1 or 0 in lengths.values():
         raise InputError(f"draws have the lengths {lengths}; pass as many of each, at least one.")
     return arrays
+
+
+def side_by_side(draws: Mapping[str, Array]) -> Array:
+    """All entries of all variables as columns, (n, d), variable after variable in C order."""
+    return np.concatenate([a.reshape(len(a), -1) for a in draws.values()], axis=1)
 
 
 def as_coordinates(points: Any, dim: int) -> Array:
@@ -97,6 +104,29 @@ def check_support(draws: Mapping[str, Array], points: Array, back: Mapping[str, 
             f"first draw {int(np.argmax(infinite))}), where there is no score; leave those out, "
             "or sample in float64."
         )
+
+
+def in_pieces(program: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Make a program take any number of rows, by calling it for some of them at a time.
+
+    Args:
+        program: of a pytree of arrays with a row for each draw; returns such a pytree.
+
+    Returns:
+        The same function of arrays (n, ...), with answers in NumPy. The last piece is filled up
+        with its last row, so that a compiled program sees one shape.
+    """
+
+    def run(rows: Any) -> Any:
+        n = len(jax.tree.leaves(rows)[0])
+        size = min(n, PIECE)
+        pieces = []
+        for start in range(0, n, size):
+            chosen = np.minimum(np.arange(start, start + size), n - 1)
+            pieces.append(program(jax.tree.map(lambda a, i=chosen: a[i], rows)))
+        return jax.tree.map(lambda *parts: np.concatenate(parts)[:n], *pieces)
+
+    return run
 
 
 def _written(shape: tuple[int, ...]) -> str:

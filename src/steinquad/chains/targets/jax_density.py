@@ -10,8 +10,7 @@ from jax.flatten_util import ravel_pytree
 
 from steinquad._float64 import float64
 from steinquad._types import Array
-from steinquad.chains.targets._draws import as_coordinates, as_draws
-from steinquad.chains.targets._rows import in_pieces
+from steinquad.chains.targets._draws import as_coordinates, as_draws, in_pieces, side_by_side
 from steinquad.chains.targets.base import Target
 from steinquad.errors import InputError
 
@@ -57,8 +56,7 @@ class JaxDensity(Target):
             self._start({name: values[0] for name, values in draws.items()})
             self._refuse_idle(draws)
         assert self._shapes is not None
-        columns = [a.reshape(len(a), -1) for a in as_draws(draws, self._shapes).values()]
-        return np.concatenate(columns, axis=1)
+        return side_by_side(as_draws(draws, self._shapes))
 
     @float64
     def score(self, points: Array) -> Array:
@@ -105,9 +103,9 @@ class JaxDensity(Target):
 
     def _refuse_idle(self, draws: Mapping[str, Array]) -> None:
         """Refuse variables that the log density does not read, such as derived quantities."""
-        columns = [a[:8].reshape(len(a[:8]), -1) for a in draws.values()]
-        scores = self._score(np.concatenate(columns, axis=1))
-        ends = np.cumsum([column.shape[1] for column in columns])
+        few = {name: values[:8] for name, values in draws.items()}
+        scores = self._score(side_by_side(few))
+        ends = np.cumsum([values[0].size for values in few.values()])
         for name, part in zip(draws, np.split(scores, ends[:-1], axis=1), strict=True):
             if not part.any():
                 self._shapes = None

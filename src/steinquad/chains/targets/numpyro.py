@@ -10,8 +10,7 @@ from jax.flatten_util import ravel_pytree
 
 from steinquad._float64 import float64
 from steinquad._types import Array
-from steinquad.chains.targets._draws import as_coordinates, as_draws, check_support
-from steinquad.chains.targets._rows import in_pieces
+from steinquad.chains.targets._draws import as_coordinates, as_draws, check_support, in_pieces
 from steinquad.chains.targets.base import Target
 from steinquad.errors import InputError
 

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from steinquad._types import Array
-from steinquad.chains.targets._draws import as_coordinates, as_draws, check_support
-from steinquad.chains.targets._rows import in_pieces
+from steinquad.chains.targets._draws import as_coordinates, as_draws, check_support, in_pieces
 from steinquad.chains.targets.base import Target
 from steinquad.errors import InputError
 

@@ -107,6 +107,5 @@ def _read(file: Path) -> tuple[Array, Array]:
             f"files has {str(file)!r}, which has a line that is cut short or no number; remove "
             "it there and in the draws."
         ) from None
-    where = {name: i for i, name in enumerate(header)}
-    points = table[:, [where[name] for name in names]]
-    return points, -table[:, [where[f"g_{name}"] for name in names]]
+    points = table[:, [header.index(name) for name in names]]
+    return points, -table[:, [header.index(f"g_{name}") for name in names]]

@@ -1,4 +1,4 @@
-"""Independent, Sobol and grid points."""
+"""Scrambled Sobol points."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -7,30 +7,14 @@ import pytest
 import scipy.stats as st
 from scipy.stats import qmc
 
-from steinquad.designs import IID, Design, Grid, Sample, Sobol
+from steinquad.designs import Sobol
 from steinquad.errors import InputError
-from steinquad.measures import LogDensity, Product, Truncated, as_measure
+from steinquad.measures import LogDensity, Product, as_measure
 
 COVARIANCE = np.array([[1.0, 0.8], [0.8, 2.0]])
 NORMAL = as_measure(nd.MultivariateNormal(jnp.array([1.0, -1.0]), jnp.asarray(COVARIANCE)))
 DENSITY = LogDensity(lambda x: -x @ x / 2, 2)
 MIXED = Product({"a": st.norm(3.0, 2.0), "b": st.uniform(), "c": st.gamma(2.0)})
-
-
-@pytest.mark.parametrize("design", [IID(), Sobol(), Sobol(replicates=2), Grid()])
-def test_designs_follow_the_protocol(design):
-    assert isinstance(design, Design)
-    sample = design.draw(MIXED, 64, seed=3)
-    assert isinstance(sample, Sample) and sample.notes == ()
-    assert sample.x.shape == (64, 3) and sample.x.dtype == np.float64
-    assert MIXED.support.contains(sample.x).all() and np.isfinite(MIXED.score(sample.x)).all()
-    assert sample.sampled == (design.name != "Grid")
-    again = design.draw(MIXED, 64, seed=3)
-    np.testing.assert_array_equal(sample.x, again.x)
-
-
-def test_iid_draws_are_those_of_the_measure():
-    np.testing.assert_array_equal(IID().draw(MIXED, 9, seed=4).x, MIXED.sample(9, seed=4))
 
 
 def test_replicates_are_distinct_groups_in_order():
@@ -82,52 +66,14 @@ def test_the_spread_of_replicates_covers_the_truth():
         assert abs(error) < limit * std and std < 0.02 * truth
 
 
-def test_grid_points_of_a_normal():
-    x = Grid().draw(as_measure(st.norm(2.0, 3.0)), 11, seed=0).x[:, 0]
-    np.testing.assert_allclose(x, 2 + 3 * np.arange(-5, 6), rtol=1e-8, atol=1e-8)
-    x = Grid(width=2).draw(NORMAL, 9, seed=0).x
-    side = np.sqrt(np.diag(COVARIANCE)) * 2
-    np.testing.assert_allclose(x.min(axis=0), np.array([1, -1]) - side, rtol=1e-8)
-    np.testing.assert_allclose(x.max(axis=0), np.array([1, -1]) + side, rtol=1e-8)
-    assert len(np.unique(x.round(8), axis=0)) == 9
-
-
-def test_grid_is_cut_half_a_spacing_inside_the_support():
-    x = Grid().draw(as_measure(st.uniform()), 4, seed=0).x[:, 0]
-    np.testing.assert_allclose(x, [0.125, 0.375, 0.625, 0.875])
-    half = as_measure(Truncated(st.norm(), low=0.0))
-    x = Grid().draw(half, 20, seed=0).x[:, 0]
-    mean, deviation = np.sqrt(2 / np.pi), np.sqrt(1 - 2 / np.pi)
-    spacing = (mean + 5 * deviation) / 19.5
-    np.testing.assert_allclose(x, spacing * (0.5 + np.arange(20)), rtol=1e-7)
-
-
-def test_grid_of_a_mixture_has_its_moments():
-    mixture = as_measure(
-        nd.MixtureSameFamily(nd.Categorical(jnp.array([0.25, 0.75])), nd.MultivariateNormal(
-            jnp.array([[0.0, 0.0], [4.0, 2.0]]), jnp.asarray(COVARIANCE)))
-    )  # fmt: skip
-    x = Grid().draw(mixture, 9, seed=0).x
-    deviation = np.sqrt(np.diag(COVARIANCE) + 0.1875 * np.array([16, 4]))
-    np.testing.assert_allclose(x.mean(axis=0), [3, 1.5], rtol=1e-6)
-    np.testing.assert_allclose(np.ptp(x, axis=0), 10 * deviation, rtol=1e-6)
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: IID().draw(DENSITY, 10, seed=0), "no sampler"),
         (lambda: Sobol(replicates=0), "replicates is 0"),
         (lambda: Sobol(replicates=3).draw(MIXED, 64, seed=0), "n=63"),
         (lambda: Sobol(replicates=8).draw(MIXED, 2, seed=0), "n=8"),
         (lambda: Sobol().draw(DENSITY, 64, seed=0), "has no icdf"),
         (lambda: Sobol().draw(MIXED, 64, seed=-1), "seed is -1"),
-        (lambda: Grid(width=0), "width is 0"),
-        (lambda: Grid().draw(DENSITY, 4, seed=0), "has no icdf"),
-        (lambda: Grid().draw(NORMAL, 10, seed=0), "give n=9 or n=16"),
-        (lambda: Grid().draw(NORMAL, 15, seed=0), "give n=9 or n=16"),
-        (lambda: Grid().draw(MIXED, 2, seed=0), "give n=8[.]"),
-        (lambda: Grid().draw(as_measure(st.cauchy()), 4, seed=0), "tails too heavy"),
     ],
 )
 def test_bad_input_is_one_sentence(call, message):
