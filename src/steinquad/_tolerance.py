@@ -120,29 +120,27 @@ class _Known:
 
     def __init__(self, evaluate: Callable[[Array], Array]) -> None:
         self.evaluate = evaluate
-        self.points: list[Array] = []
-        self.values: dict[bytes, Array] = {}
+        self.values: dict[bytes, tuple[Array, Array]] = {}  # x and f(x), as they were evaluated
 
     def __call__(self, x: Array) -> Array:
         keys = [row.tobytes() for row in x]
-        first = {key: i for i, key in reversed(list(enumerate(keys)))}  # chains repeat points
-        new = sorted(i for key, i in first.items() if key not in self.values)
+        # A chain that rejects repeats its point, also within one round.
+        new = {key: row for key, row in zip(keys, x, strict=True) if key not in self.values}
         if new:
+            rows = np.stack(list(new.values()))
             try:
-                fx = self.evaluate(x[new])
+                fx = self.evaluate(rows)
             except Exception as error:
                 self._keep(error)
                 raise
-            self.points.append(x[new])
-            self.values.update((keys[i], value) for i, value in zip(new, fx, strict=True))
-        return np.stack([self.values[key] for key in keys])
+            self.values.update(zip(new, zip(rows, fx, strict=True), strict=True))
+        return np.stack([self.values[key][1] for key in keys])
 
     def _keep(self, error: Exception) -> None:
         """Hand what was computed over with the exception."""
-        if not self.points:
+        if not self.values:
             return
-        x = np.concatenate(self.points)
-        fx = np.stack([self.values[row.tobytes()] for row in x])
+        x, fx = map(np.stack, zip(*self.values.values(), strict=True))
         error.data = Dataset(x, fx)  # pyright: ignore[reportAttributeAccessIssue]
         error.add_note(
             f"The {len(x)} evaluations before this one are kept in the exception's .data; "

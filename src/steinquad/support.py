@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from steinquad._types import Array, ArrayLike
+from steinquad._types import Array, ArrayLike, is_count
 from steinquad.errors import InputError
 
 __all__ = ["Support"]
@@ -140,7 +140,7 @@ class Support:
         low, high = np.full(dim, -np.inf), np.full(dim, np.inf)
         for coordinate, sides in spec.items():
             i = names.index(coordinate) if coordinate in names else coordinate
-            if isinstance(i, bool) or not isinstance(i, int | np.integer) or not 0 <= i < dim:
+            if not is_count(i, 0) or i >= dim:
                 known = ", ".join(map(repr, names)) or f"0 to {dim - 1}"
                 raise InputError(
                     f"support names coordinate {coordinate!r}; the coordinates are {known}."

@@ -120,8 +120,7 @@ class HeldOut:
 
         What the models leave of f apart from a common offset, which the answer corrects.
         """
-        w = self.weights / self.weights.sum()
-        return np.sqrt(w @ (self.values - self.mean) ** 2)
+        return self._rms_around(self.mean)
 
     @property
     def rms_of_model(self) -> Array:
@@ -129,8 +128,11 @@ class HeldOut:
 
         For comparing models, where nothing corrects the offset.
         """
+        return self._rms_around(self.theta0)
+
+    def _rms_around(self, center: Array) -> Array:
         w = self.weights / self.weights.sum()
-        return np.sqrt(w @ (self.values - self.theta0) ** 2)
+        return np.sqrt(w @ (self.values - center) ** 2)
 
     @property
     def predicted(self) -> Array:

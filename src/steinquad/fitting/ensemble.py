@@ -277,7 +277,7 @@ def train_ensemble(
     for split in trainer.splits[: None if most == "all" else most]:
         members.append(trainer.finished(split, shape, None if members else training))
         answer = combine(members, trainer.frame, data, biased=biased)
-        trainer.trajectory.settle(outputs.in_units(answer.mean[None])[0])
+        trainer.trajectory.settle(outputs.in_units(answer.mean))
     full = None
     if most == "all" and len(members) > 1 and not biased:
         full = _network_of_all(trainer, shape, members)

@@ -25,7 +25,7 @@ from steinquad.support import Support
 from steinquad.training.model import model
 from steinquad.training.objective import TrainingSet, flatten, predict
 
-__all__ = ["NetworkModel", "StandardFrame", "score_obstacle"]
+__all__ = ["NetworkModel", "StandardFrame", "score_obstacle", "still_obstacle"]
 
 
 @dataclass(frozen=True)
@@ -92,10 +92,7 @@ class StandardFrame:
         inputs, shared = stein_inputs(points, fitted, affine)
         outputs = Outputs.fit(data)
         value, slope = fitted(points)
-        drift = value * points.score + slope
-        violation = None
-        if data.sampled:
-            violation = flux_violation(data.x, drift, value, weights, data.names)
+        violation = flux_violation(data, value * points.score + slope, value)
         return cls(inputs, shared, weights, affine, fitted, support, outputs, violation)
 
     @property
@@ -175,11 +172,15 @@ def score_obstacle(data: Dataset, measure: Measure | None) -> str | None:
             "score is missing and no measure was given to find it from; pass score= with the "
             "gradient of the log density at each point, or measure=."
         )
-    still = np.ptp(data.x, axis=0) == 0
-    if still.any():
-        name = data.names[int(np.flatnonzero(still)[0])]
-        return f"x does not vary in coordinate {name}; leave that coordinate out."
-    return None
+    return still_obstacle(data)
+
+
+def still_obstacle(data: Dataset) -> str | None:
+    """Why coordinates cannot be standardized: the first with one value only, or None."""
+    still = np.flatnonzero(np.ptp(data.x, axis=0) == 0)
+    if not len(still):
+        return None
+    return f"x does not vary in coordinate {data.names[still[0]]}; leave that coordinate out."
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,7 +28,7 @@ class Trajectory:
         self._losses: list[float] = []
         self._errors: list[float] = []
         self._theta0: list[Array] = []
-        self._best = outputs.in_units(np.zeros((1, len(outputs.shift))))[0]
+        self._best = outputs.in_units(np.zeros(len(outputs.shift)))
         self._settled = False
         self.least, self.evaluations = np.inf, 0
 
@@ -88,7 +88,7 @@ class Trajectory:
         path = result.theta0 if result.corrected is None else result.corrected
         for error, theta0 in zip(compared[new], path[new], strict=True):
             if not self._settled and error <= self.least:
-                self.least, self._best = float(error), self._outputs.in_units(theta0[None])[0]
+                self.least, self._best = float(error), self._outputs.in_units(theta0)
             self._theta0.append(self._best)
         errors = errors if len(errors) else np.full(steps, np.nan)
         self._losses.extend(result.losses[new])

@@ -49,6 +49,7 @@ class Subset(Method):
     method: Method
     size: int = 1000
     name: str = ""
+    holds_out = True  # the points that were not fitted correct the answer
 
     def __post_init__(self) -> None:
         if not isinstance(self.method, Method):
@@ -58,14 +59,9 @@ class Subset(Method):
             object.__setattr__(self, "name", f"{self.method.name} on {self.size} points")
 
     @property
-    def expensive(self) -> bool:
+    def expensive(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         """As the method itself: its fit to `size` points is most of the cost."""
         return self.method.expensive
-
-    @property
-    def holds_out(self) -> bool:
-        """True: the points that were not fitted are held out and correct the answer."""
-        return True
 
     def obstacle(self, data: Dataset, measure: Measure | None) -> str | None:
         """Why the points cannot be averaged, or some of them not be fitted, or None.
