@@ -111,8 +111,14 @@ def until(
         if excess <= 1 or not np.isfinite(excess):
             return estimate, sample
         size = rounds.next_size(data.n, excess)
+        if size == data.n and estimate.status.doubtful:
+            return estimate, sample
         if size == data.n:
-            return _short_of(estimate, rtol, excess), sample
+            message = (
+                f"the std is {excess:.2g} times what rtol={rtol:g} asks for after {estimate.n} "
+                "points; allow more with max_n=, or accept the std"
+            )
+            return estimate.with_status(Status("max_n", message)), sample
 
 
 class _Known:
@@ -146,15 +152,3 @@ class _Known:
             f"The {len(x)} evaluations before this one are kept in the exception's .data; "
             "pass it to steinquad.estimate."
         )
-
-
-def _short_of(estimate: Estimate, rtol: float, excess: float) -> Estimate:
-    if estimate.status.doubtful:
-        return estimate
-    return estimate.with_status(
-        Status(
-            "max_n",
-            f"the std is {excess:.2g} times what rtol={rtol:g} asks for after {estimate.n} "
-            "points; allow more with max_n=, or accept the std",
-        )
-    )

@@ -163,10 +163,10 @@ class Support:
             constraint = constraint.base_constraint
         kind = type(constraint).__name__.strip("_").lower()
         if getattr(constraint, "is_discrete", False):
-            raise InputError(f"support is discrete; {REFUSED['discrete']}.")
-        if "simplex" in kind or "circular" in kind:
-            reason = REFUSED["simplex" if "simplex" in kind else "circular"]
-            raise InputError(f"support is {kind}; {reason}.")
+            kind = "discrete"
+        for word in ("discrete", "simplex", "circular"):
+            if word in kind:
+                raise InputError(f"support is {kind}; {REFUSED[word]}.")
         if kind == "real":
             return cls.real(dim)
         low = getattr(constraint, "lower_bound", None)

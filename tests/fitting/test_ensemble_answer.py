@@ -7,8 +7,7 @@ import pytest
 
 import steinquad as sq
 from steinquad.checking.standard_error import standard_error
-from steinquad.fitting.ensemble_answer import BETWEEN, combine
-from steinquad.fitting.member import Member
+from steinquad.fitting.ensemble_answer import BETWEEN, Member, combine
 
 N, FOLDS = 80, 4
 

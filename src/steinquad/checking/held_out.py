@@ -79,17 +79,15 @@ class HeldOut:
             data: of which the folds are.
             measure: what a model may ask for scores and densities, when known.
         """
-        order = np.argsort(np.concatenate(split))
-        rows = np.concatenate(split)[order]
-        points = Points.of(data, measure)
-        predicted = [
-            fit.predict(points.take(own))[0] for fit, own in zip(fits, split, strict=True)
-        ]
-        theta0 = np.repeat([fit.theta0 for fit in fits], [len(own) for own in split], axis=0)
+        points, rows = Points.of(data, measure), np.sort(np.concatenate(split))
+        theta0, values = np.empty_like(data.fx), np.empty_like(data.fx)
+        for fit, own in zip(fits, split, strict=True):
+            theta0[own] = fit.theta0
+            values[own] = fit.theta0 + (data.fx[own] - fit.predict(points.take(own))[0])
         held = data.take(rows)
         return cls(
-            values=(theta0 + residuals(data.fx, split, predicted)[np.concatenate(split)])[order],
-            theta0=theta0[order],
+            values=values[rows],
+            theta0=theta0[rows],
             fx=data.fx,
             rows=rows,
             weights=held.effective_weights,

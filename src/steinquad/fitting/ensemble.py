@@ -8,11 +8,9 @@ from typing import Literal
 import jax.numpy as jnp
 import numpy as np
 
-from steinquad._types import Array
 from steinquad.checking.folds import evenly_spaced, others
 from steinquad.dataset import Dataset
-from steinquad.fitting.ensemble_answer import EnsembleAnswer, combine
-from steinquad.fitting.member import Member
+from steinquad.fitting.ensemble_answer import EnsembleAnswer, Member, combine
 from steinquad.fitting.shapes import Limits, Shape
 from steinquad.fitting.standard_frame import StandardFrame
 from steinquad.fitting.trajectory import Trajectory
@@ -96,14 +94,6 @@ class Trainer:
         """Number of outputs that vary; constant ones are exact and no network sees them."""
         return len(self.frame.outputs.shift)
 
-    def weighted(self, weights: Array) -> "Trainer":
-        """The same with other weights of the points.
-
-        Args:
-            weights: (n,), e.g. importance weights times the precision of each value.
-        """
-        return replace(self, frame=self.frame.weighted(weights))
-
     def seen_by(self, shape: Shape) -> StandardFrame:
         """The data in the coordinates of such a network.
 
@@ -181,8 +171,7 @@ class Trainer:
             training: its beginning, such as a race; it goes on unless it has converged or cannot
                 be resumed. None to begin from initial weights.
         """
-        goes_on = training is None or (training.state is not None and training.stop != "converged")
-        if training is None or goes_on:
+        if training is None or (training.state is not None and training.stop != "converged"):
             training = self.train(split, shape, before=training)
         return self.member(split, shape, training)
 

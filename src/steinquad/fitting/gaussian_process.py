@@ -82,17 +82,6 @@ class GaussianProcessStart(WarmStart):
 
     hyperparameters: tuple[Hyperparameters, ...]
 
-    def first(self, count: int, dim: int) -> list[Hyperparameters | None]:
-        """Where to begin the search of each process; None where there were others.
-
-        Args:
-            count: number of processes to be fitted.
-            dim: number of lengthscales of each; starts with another number are ignored.
-        """
-        if len(self.hyperparameters) != count:
-            return [None] * count
-        return [h if len(h.log_lengthscales) == dim else None for h in self.hyperparameters]
-
 
 @dataclass(frozen=True, eq=False)
 class Problem:
@@ -135,7 +124,7 @@ def fit_gaussian_process(problem: Problem, data: Dataset, context: Context) -> F
         Mean and covariance of the integrals in the units of f; a fit without a model where the
         covariance matrix could not be factored.
     """
-    frame, criterion, amplitude = problem.frame, problem.criterion, problem.amplitude
+    frame, amplitude = problem.frame, problem.amplitude
     points, basis = frame.at(problem.points)
     outputs = Outputs.fit(data)
     if basis.shape[1] == 0:  # a mean of zero is that of f, not of what is left of it
@@ -145,10 +134,12 @@ def fit_gaussian_process(problem: Problem, data: Dataset, context: Context) -> F
     groups = [np.arange(len(outputs.shift))]
     if noise is not None:
         groups = [np.array([j]) for j in groups[0]]
+    start = context.start
+    known = start.hyperparameters if isinstance(start, GaussianProcessStart) else ()
+    if [len(hyper.log_lengthscales) for hyper in known] != [frame.dim] * len(groups):
+        known = [None] * len(groups)  # that was another problem
     parts: list[_Part] = []
-    seed, progress, start = context.seed, context.progress, context.start
-    known = start if isinstance(start, GaussianProcessStart) else GaussianProcessStart(())
-    for own, first in zip(groups, known.first(len(groups), frame.dim), strict=True):
+    for own, first in zip(groups, known, strict=True):
         process = GaussianProcessData(
             gram=frame.gram,
             points=points,
@@ -161,10 +152,7 @@ def fit_gaussian_process(problem: Problem, data: Dataset, context: Context) -> F
             amplitude=None if amplitude is None else amplitude / outputs.scale[own],
         )
         try:
-            optimum = optimize(
-                process, criterion=criterion, seed=seed, progress=progress, start=first
-            )
-            parts.append(_Part.of(process, optimum, criterion, frame, data.x))
+            parts.append(_part(process, problem, context, first))
         except np.linalg.LinAlgError as error:
             return Fit.failed(data, str(error))
     residuals = np.concatenate([part.left_out for part in parts], axis=1)
@@ -221,21 +209,22 @@ class _Part:
     left_out: Array
     fitted: Array
 
-    @classmethod
-    def of(
-        cls,
-        process: GaussianProcessData,
-        optimum: Optimum,
-        criterion: Criterion,
-        frame: KernelFrame,
-        x: Array,
-    ) -> "_Part":
-        posterior = GaussianProcess.of(process, optimum.hyper)
-        left_out = posterior.leave_one_out()
-        if criterion == "leave_one_out":
-            posterior = posterior.calibrated(left_out)
-        mean, variance = posterior.functional(*frame.integrals(x, optimum.hyper.log_lengthscales))
-        return cls(posterior.light(), optimum, mean, variance, left_out, posterior.fitted)
+
+def _part(
+    process: GaussianProcessData, problem: Problem, context: Context, start: Hyperparameters | None
+) -> _Part:
+    """Find the hyperparameters, condition, integrate."""
+    criterion, x = problem.criterion, problem.points.x
+    optimum = optimize(
+        process, criterion=criterion, seed=context.seed, progress=context.progress, start=start
+    )
+    posterior = GaussianProcess.of(process, optimum.hyper)
+    left_out = posterior.leave_one_out()
+    if criterion == "leave_one_out":
+        posterior = posterior.calibrated(left_out)
+    integrals = problem.frame.integrals(x, optimum.hyper.log_lengthscales)
+    mean, variance = posterior.functional(*integrals)
+    return _Part(posterior.light(), optimum, mean, variance, left_out, posterior.fitted)
 
 
 def _known_variances(data: Dataset, outputs: Outputs, fixed: float | None) -> Array | None:

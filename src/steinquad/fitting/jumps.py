@@ -140,20 +140,18 @@ class _Node:
 
     def halved(self, place: "_Place", x: Array) -> _Halves | None:
         """What lies on either side; None where that is too little."""
-        i = place.coordinate
-        own = x[self.rows, i]
+        own = x[self.rows, place.coordinate]
         at = 0.5 * float(own[place.below] + own[place.above])
         under = own < at
         for side in (x[self.rows[under]], x[self.rows[~under]]):
             if len(side) < FEWEST or np.any(np.ptp(side, axis=0) == 0):
                 return None
-        sides = {name: getattr(self.support, name).copy() for name in ("low", "high")}
-        low, high = self.low.copy(), self.high.copy()
-        sides["high"][i], high[i] = at, place.p
-        below = _Node(Support(self.support.low, sides["high"]), self.rows[under], self.low, high)
-        sides["low"][i], low[i] = at, place.p
-        above = _Node(Support(sides["low"], self.support.high), self.rows[~under], low, self.high)
-        return _Halves(at, below, above)
+        here = np.arange(x.shape[1]) == place.coordinate
+        low, high = (np.where(here, place.p, side) for side in (self.low, self.high))
+        upper = Support(self.support.low, np.where(here, at, self.support.high))
+        lower = Support(np.where(here, at, self.support.low), self.support.high)
+        below = _Node(upper, self.rows[under], self.low, high)
+        return _Halves(at, below, _Node(lower, self.rows[~under], low, self.high))
 
 
 class _Jump(NamedTuple):
@@ -209,11 +207,16 @@ class _Sums:
 
     def stays(self, position: int, m: int) -> bool:
         """Whether half the points see about the same jump near this position."""
-        gap, error = (a[0] for a in self.gaps(np.array([position]), m))
-        clearest = int(np.argmax(np.abs(gap) / error))
+        output, gap = self.clearest(position, m)
         near = np.arange(position - m // 4, position + m // 4 + 1)
-        narrow = self.gaps(near, m // 2)[0][:, clearest]
-        return bool(np.max(narrow * np.sign(gap[clearest])) > STAYS * abs(gap[clearest]))
+        narrow = self.gaps(near, m // 2)[0][:, output]
+        return bool(np.max(narrow * np.sign(gap)) > STAYS * abs(gap))
+
+    def clearest(self, position: int, m: int) -> tuple[int, float]:
+        """The output that jumps most clearly before this point, and by how much."""
+        gap, error = (a[0] for a in self.gaps(np.array([position]), m))
+        output = int(np.argmax(np.abs(gap) / error))
+        return output, float(gap[output])
 
     def gaps(self, positions: np.ndarray, m: int) -> tuple[Array, Array]:
         """Differences of the two limits before these points, and standard errors, (., k)."""
@@ -226,13 +229,10 @@ class _Sums:
 
     def level(self, position: int, m: int) -> int:
         """Points on either side over which y varies less than it jumps here."""
-        at = np.array([position])
-        gap, error = (a[0] for a in self.gaps(at, m))
-        clearest = int(np.argmax(np.abs(gap) / error))
-        here = self.t[at - 1]
-        slopes = [self._limit(first, m, here)[2][0, clearest] for first in (at - m, at)]
+        at, (output, gap) = np.array([position]), self.clearest(position, m)
+        slopes = [self._limit(first, m, self.t[at - 1])[2][0, output] for first in (at - m, at)]
         width = float(self.t[min(position + m, len(self.t)) - 1] - self.t[position - m])
-        varies, may_vary = float(np.max(np.abs(slopes))) * width / 2, LEVEL * abs(gap[clearest])
+        varies, may_vary = float(np.max(np.abs(slopes))) * width / 2, LEVEL * abs(gap)
         return m if varies <= may_vary else int(m * may_vary / varies)
 
     def _limit(self, first: np.ndarray, m: int, at: Array) -> tuple[Array, Array, Array]:
@@ -265,7 +265,7 @@ def _locate(strongest: _Jump, p: Array, y: Array) -> _Place | None:
     n, wide = len(y), strongest.window
     order = np.argsort(p[:, strongest.coordinate], kind="stable")
     sums = _Sums.of(p[order, strongest.coordinate], y[order])
-    expected = sums.gaps(np.array([strongest.position]), wide)
+    output, expected = sums.clearest(strongest.position, wide)
     m = max(sums.level(strongest.position, wide), FEWEST_COMPARED)
     first, last = max(strongest.position - m // 2, 1), min(strongest.position + m // 2, n - 1)
     zone = order[first:last]
@@ -285,8 +285,7 @@ def _locate(strongest: _Jump, p: Array, y: Array) -> _Place | None:
     middle = 0.5 * float(p[below, strongest.coordinate] + p[above, strongest.coordinate])
     position = int(np.clip(first + best, wide, n - wide))
     jump = sums.gaps(np.array([position]), wide)[0][0]
-    clearest = int(np.argmax(np.abs(expected[0][0]) / expected[1][0]))
-    if jump[clearest] * np.sign(expected[0][0, clearest]) <= 0:
+    if jump[output] * np.sign(expected) <= 0:
         return None
     return _Place(strongest.coordinate, below, above, middle, jump)
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from steinquad.fitting.ensemble import Trainer
 from steinquad.fitting.shapes import Shape
+from steinquad.training.gauss_newton import GaussNewton
 from steinquad.training.optimizer import TrainingResult
 
 __all__ = ["choose_shape", "deepened", "is_rough"]
@@ -37,8 +38,12 @@ def choose_shape(trainer: Trainer, fixed: Mapping[str, Any]) -> Trained:
         if _can_pay(trainer, wide):
             both = separate is None and wide.depth == 2 and trainer.frame.separate
             return _best_of(trainer, [wide, replace(wide, separate=True)] if both else [wide])
-        return replace(limits.thrifty(), **fixed), None
-    raced = list(dict.fromkeys(replace(each, **fixed) for each in limits.raced()))
+        # Narrow, and trained by Gauss-Newton, whose evidence sets the prior.
+        thrifty = replace(limits.in_many_dimensions, width=limits.narrow, optimizer=GaussNewton())
+        return replace(thrifty, **fixed), None
+    # Narrow ones of two layers, so that a few Gauss-Newton steps are enough to rank them.
+    shapes = [Shape(name, limits.narrow, 2, GaussNewton()) for name in ("tanh", "celu")]
+    raced = list(dict.fromkeys(replace(each, **fixed) for each in shapes))
     best, training = _best_of(
         trainer, raced, steps=raced[0].optimizer.pilot_steps, most=limits.race_points
     )

@@ -143,12 +143,12 @@ class BayesianQuadrature(Method):
             z.std(axis=0),
             _exponents(data.dim, self._degree),
         )
-        free = isinstance(self.lengthscales, str)
+        given = None if isinstance(self.lengthscales, str) else np.asarray(self.lengthscales)
         problem = Problem(
             Points.of(data, measure),
             frame,
             self.criterion,
-            log_lengthscales=None if free else np.log(self.lengthscales / frame.unit),
+            log_lengthscales=None if given is None else np.log(given / frame.unit),
             noise=None if self.noise == "fit" else float(self.noise),
             amplitude=None if self.amplitude == "fit" else float(self.amplitude),
         )

@@ -15,11 +15,11 @@ from steinquad.dataset import Dataset
 from steinquad.errors import InputError
 from steinquad.fit import Context, Fit, Status
 from steinquad.fitting.ensemble import Ensemble, Split, Trainer, splits, train_ensemble
-from steinquad.fitting.member import Member
+from steinquad.fitting.ensemble_answer import Member, NetworkModel
 from steinquad.fitting.pieces import Partition, between_points, fit_by_pieces
 from steinquad.fitting.race import choose_shape, deepened, is_rough
 from steinquad.fitting.shapes import Limits, Shape
-from steinquad.fitting.standard_frame import NetworkModel, StandardFrame, score_obstacle
+from steinquad.fitting.standard_frame import StandardFrame, score_obstacle
 from steinquad.fitting.trajectory import Trajectory
 from steinquad.measures.base import Measure
 from steinquad.methods.base import Method, check_choices
@@ -193,10 +193,8 @@ class BSN(Method):
         else:
             shape, training = choose_shape(trainer, self._fixed)
             if is_rough(trainer) and not self._fixed:
-                by_pieces = None
-                if partition is not None:
-                    by_pieces = self._validated_pieces(data, measure, trainer)
-                if by_pieces is not None:
+                by_pieces = partition and self._validated_pieces(data, measure, trainer)
+                if by_pieces:
                     return by_pieces
                 shape, training = deepened(trainer, shape, training)
         if trainer.frame.outputs.noise is not None:
@@ -307,7 +305,8 @@ def _weighted_by_noise(trainer: Trainer, shape: Shape, data: Dataset) -> Trainer
         rows = np.arange(data.n)
         missed = outputs.values - predict(pilot.network, trainer.seen_by(shape).at_all())
     misfit = outputs.misfit(missed, data.effective_weights[rows], rows)
-    return trainer.weighted(data.effective_weights * outputs.noise_weights(misfit))
+    weights = data.effective_weights * outputs.noise_weights(misfit)
+    return replace(trainer, frame=replace(trainer.frame, weights=weights))
 
 
 def _fit_of(

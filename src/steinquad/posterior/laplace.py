@@ -92,7 +92,7 @@ def laplace(
     *,
     flat: bool,
     seed: int = 0,
-    dense_limit: int | None = None,
+    dense_limit: int = DENSE_LIMIT,
 ) -> LaplacePosterior:
     """Gaussian posterior of a trained network, at the prior and noise precision of most evidence.
 
@@ -106,7 +106,6 @@ def laplace(
     Returns:
         The covariance of the integrals, and that of all weights where its matrix was formed.
     """
-    limit = DENSE_LIMIT if dense_limit is None else dense_limit
     vector = flatten(network)
     theta0 = theta0_entries(network)
     at = model(network, data)
@@ -119,10 +118,10 @@ def laplace(
         "weight": float(vector[penalized] @ vector[penalized]),
     }
     fitted = _Fitted(vector, theta0, flat, noise, scalars)
-    if len(vector) <= limit:
+    if len(vector) <= dense_limit:
         return _dense(at, fitted)
     rows = data.blocks.weights.size * k
-    if rows <= min(limit, MOST_JACOBIAN // len(vector)):
+    if rows <= min(dense_limit, MOST_JACOBIAN // len(vector)):
         return _by_residuals(at, fitted)
     return _matrix_free(CompiledModel(network, data), fitted, seed)
 
