@@ -14,7 +14,7 @@ clearly of the other, as far as neighbours tell, and all that is known is that i
 What varies within a few dozen points looks like a jump. Whoever asks has to try the boxes.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -78,9 +78,7 @@ class Box:
     share: float
 
 
-def boxes(
-    x: Array, p: Array, fx: Array, support: Support, *, most: int = MOST_BOXES
-) -> tuple[list[Box], list[Cut]]:
+def boxes(x: Array, p: Array, fx: Array, support: Support) -> tuple[list[Box], list[Cut]]:
     """A partition of the support, of one box where f does not jump, and its cuts.
 
     Args:
@@ -88,7 +86,6 @@ def boxes(
         p: distribution function of every coordinate there, (n, d); coordinates are independent.
         fx: values, (n, k).
         support: of the measure.
-        most: boxes.
 
     Returns:
         The boxes, which together fill the support, and a cut for each division. Their number is
@@ -100,29 +97,15 @@ def boxes(
     done, cuts = [], []
     while waiting:
         node = waiting.pop(0)
-        strongest = None
-        if len(waiting) + len(done) + 1 < most:
-            strongest = _strongest(p[node.rows], y[node.rows])
-        place = None if strongest is None else _locate(strongest, p[node.rows], y[node.rows])
-        halves = None if place is None else node.halved(place, x)
-        if place is None or halves is None:
+        room = len(waiting) + len(done) + 1 < MOST_BOXES
+        divided = node.divided(x, p, y) if room else None
+        if divided is None:
             done.append(Box(node.support, node.rows, node.share))
-            continue
-        i = place.coordinate
-        each = node.share / (node.high[i] - node.low[i])
-        slab = np.ptp(p[node.rows[[place.below, place.above]], i])
-        nearest = p[halves.above.rows, i].min() - p[halves.below.rows, i].max()
-        cuts.append(
-            Cut(i, halves.at, float(each * slab), float(each * nearest), place.jump * spread)
-        )
-        waiting += [halves.below, halves.above]
+        else:
+            cut, *halves = divided
+            cuts.append(replace(cut, jump=cut.jump * spread))
+            waiting += halves
     return done, cuts
-
-
-class _Halves(NamedTuple):
-    at: float
-    below: "_Node"
-    above: "_Node"
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,20 +121,27 @@ class _Node:
     def share(self) -> float:
         return float(np.prod(self.high - self.low))
 
-    def halved(self, place: "_Place", x: Array) -> _Halves | None:
-        """What lies on either side; None where that is too little."""
-        own = x[self.rows, place.coordinate]
+    def divided(self, x: Array, p: Array, y: Array) -> tuple[Cut, "_Node", "_Node"] | None:
+        """Its clearest jump and what lies on either side; None where that is too little."""
+        place = _locate(p[self.rows], y[self.rows])
+        if place is None:
+            return None
+        i, own = place.coordinate, x[self.rows, place.coordinate]
         at = 0.5 * float(own[place.below] + own[place.above])
         under = own < at
         for side in (x[self.rows[under]], x[self.rows[~under]]):
             if len(side) < FEWEST or np.any(np.ptp(side, axis=0) == 0):
                 return None
-        here = np.arange(x.shape[1]) == place.coordinate
+        here = np.arange(x.shape[1]) == i
         low, high = (np.where(here, place.p, side) for side in (self.low, self.high))
         upper = Support(self.support.low, np.where(here, at, self.support.high))
         lower = Support(np.where(here, at, self.support.low), self.support.high)
         below = _Node(upper, self.rows[under], self.low, high)
-        return _Halves(at, below, _Node(lower, self.rows[~under], low, self.high))
+        above = _Node(lower, self.rows[~under], low, self.high)
+        each = self.share / (self.high[i] - self.low[i])
+        slab = np.ptp(p[self.rows[[place.below, place.above]], i])
+        nearest = p[above.rows, i].min() - p[below.rows, i].max()
+        return Cut(i, at, float(each * slab), float(each * nearest), place.jump), below, above
 
 
 class _Jump(NamedTuple):
@@ -260,8 +250,11 @@ class _Place(NamedTuple):
     jump: Array
 
 
-def _locate(strongest: _Jump, p: Array, y: Array) -> _Place | None:
-    """Between which two points the jump is; None if there is none where it should be."""
+def _locate(p: Array, y: Array) -> _Place | None:
+    """Between which two points the clearest jump is; None if there is none where it should be."""
+    strongest = _strongest(p, y)
+    if strongest is None:
+        return None
     n, wide = len(y), strongest.window
     order = np.argsort(p[:, strongest.coordinate], kind="stable")
     sums = _Sums.of(p[order, strongest.coordinate], y[order])

@@ -3,6 +3,7 @@
 import itertools
 import math
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Literal
 
 import jax
@@ -252,17 +253,13 @@ class ProductFrame:
         marginals of a coordinate are integrated once; Gauss rules make those of normal and
         uniform ones exact.
         """
-        if len(self.exponents) == 0:
-            return np.zeros(0)
-        degree = int(self.exponents.max())
+        degree = int(self.exponents.max(initial=0))
         total = np.zeros(len(self.exponents))
-        known: dict[tuple[int, Marginal], Array] = {}
         for weight, marginals in zip(self.factors.weights, self.factors.components, strict=True):
             product = np.full(len(self.exponents), weight)
             for i, marginal in enumerate(marginals):
-                if (i, marginal) not in known:
-                    known[i, marginal] = _moments(marginal, self.center[i], self.unit[i], degree)
-                product *= known[i, marginal][self.exponents[:, i]]
+                moments = _moments(marginal, self.center[i], self.unit[i], degree)
+                product *= moments[self.exponents[:, i]]
             total += product
         return total
 
@@ -277,6 +274,7 @@ def _exponents(dim: int, degree: int) -> np.ndarray:
     return np.array(exponents, dtype=int).reshape(len(exponents), dim)
 
 
+@lru_cache(maxsize=256)  # components of a mixture share marginals
 def _moments(marginal: Marginal, center: float, unit: float, degree: int) -> Array:
     """`E[((z - center) / unit)^k]` for k up to `degree`."""
     powers = np.arange(degree + 1)

@@ -257,9 +257,7 @@ def _trial(method: Method, data: Dataset, measure: Measure | None, context: Cont
 
 def _with_trials(status: Status, able: list[_Trial], best: _Trial) -> Status:
     """A violated identity concerns the data, whichever method is chosen."""
-    for trial in able:
-        if trial.violates and trial is not best and status.code != "suspect":
-            assert trial.fit is not None
-            message = f"{trial.method.name} was set aside: {trial.fit.status.message}"
-            return Status("suspect", message)
-    return status
+    aside = next((trial for trial in able if trial.violates and trial is not best), None)
+    if aside is None or aside.fit is None or status.code == "suspect":
+        return status
+    return Status("suspect", f"{aside.method.name} was set aside: {aside.fit.status.message}")

@@ -30,8 +30,6 @@ class Gram(Protocol):
         """Covariances (n, m) between n rows and m columns."""
         ...
 
-    def __hash__(self) -> int: ...
-
 
 def own_gram(gram: Gram, logs: Array, points: KernelPoints) -> Array:
     """Covariances of all points with each other, (n, n), in Fortran order.

@@ -92,7 +92,7 @@ def laplace(
     *,
     flat: bool,
     seed: int = 0,
-    dense_limit: int = DENSE_LIMIT,
+    dense_limit: int | None = None,
 ) -> LaplacePosterior:
     """Gaussian posterior of a trained network, at the prior and noise precision of most evidence.
 
@@ -106,6 +106,7 @@ def laplace(
     Returns:
         The covariance of the integrals, and that of all weights where its matrix was formed.
     """
+    limit = DENSE_LIMIT if dense_limit is None else dense_limit
     vector = flatten(network)
     theta0 = theta0_entries(network)
     at = model(network, data)
@@ -118,10 +119,10 @@ def laplace(
         "weight": float(vector[penalized] @ vector[penalized]),
     }
     fitted = _Fitted(vector, theta0, flat, noise, scalars)
-    if len(vector) <= dense_limit:
+    if len(vector) <= limit:
         return _dense(at, fitted)
     rows = data.blocks.weights.size * k
-    if rows <= min(dense_limit, MOST_JACOBIAN // len(vector)):
+    if rows <= min(limit, MOST_JACOBIAN // len(vector)):
         return _by_residuals(at, fitted)
     return _matrix_free(CompiledModel(network, data), fitted, seed)
 
