@@ -90,7 +90,7 @@ def until(
         rtol: tolerance, relative to the mean of each output; all of them have to meet it.
         rounds: where points come from, and how many at most.
         fit: estimate from data and a warm start; its std should be a checked one, because
-            stopping when it is small favours estimates whose std is too small.
+            stopping when it is small favors estimates whose std is too small.
         progress: passed on to the design.
 
     Returns:
@@ -107,6 +107,7 @@ def until(
         estimate = fit(data, start)
         start = estimate.fit.warm_start
         target = rtol * np.abs(np.atleast_1d(estimate.mean))
+        # Of a mean of zero no share is small enough: the rounds go on to `max_n`.
         excess = float(np.max(np.atleast_1d(estimate.std) / np.maximum(target, 1e-300)))
         if excess <= 1 or not np.isfinite(excess):
             return estimate, sample

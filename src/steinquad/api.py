@@ -88,6 +88,7 @@ def integrate(
         return _evaluate(f, x, vectorized)
 
     def fit(data: Dataset, start: WarmStart | None) -> Estimate:
+        # Stopping when the std is small favors one that is too small, so it has to be checked.
         checks, widen = (folds, False) if rtol is None else (folds or 2, True)
         context = Context(int(seed), report, start)
         return _estimate(data, measure, method, context, folds=checks, widen=widen)

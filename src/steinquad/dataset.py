@@ -35,7 +35,7 @@ class Dataset:
         noise: standard deviation of the error in the values: a number, (n,) or (n, k); None for
             values that are exact.
         groups: which points depend on each other: the Markov chain, or the replicate of a
-            randomised quasi-Monte Carlo design, that each belongs to, (n,), points of a chain in
+            randomized quasi-Monte Carlo design, that each belongs to, (n,), points of a chain in
             their order. None for independent draws.
         sampled: False for points that are not a sample of the measure, such as a grid; no average
             over them is then taken for an expectation.
@@ -123,6 +123,7 @@ class Dataset:
 
     def _with(self, **changes: Any) -> "Dataset":
         """The same with some fields changed to what is known to be right."""
+        # `dataclasses.replace` would run all checks of `__init__` again.
         part = copy.copy(self)
         vars(part).update(changes)
         return part

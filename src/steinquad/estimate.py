@@ -94,6 +94,7 @@ class Estimate:
         """
         if not 0 < level < 1:
             raise InputError(f"level is {level!r}; give a probability between 0 and 1.")
+        # With infinite degrees of freedom this is the quantile of the normal distribution.
         half = stdtrit(self.dof, 0.5 + level / 2) * self.std
         return self.mean - half, self.mean + half
 
@@ -174,6 +175,7 @@ class Estimate:
         means, stds = np.atleast_1d(self.mean), np.atleast_1d(self.std)
         lines = [f"{self.method}, n = {self.n}"]
         for name, m, s, a, b in zip(outputs, means, stds, low, high, strict=True):
+            # Two digits beyond the first that the std leaves uncertain.
             plain = s == 0 or m == 0 or not np.isfinite(m / s)
             digits = 6 if plain else int(np.clip(np.log10(abs(m) / s) + 3, 3, 15))
             interval = f"95 %: [{a:.{digits}g}, {b:.{digits}g}]"

@@ -61,6 +61,7 @@ class Support:
 
     def __eq__(self, other: object) -> bool:
         """Same box."""
+        # By whole arrays: the dataclass's own comparison would be entry by entry.
         return (
             isinstance(other, Support)
             and np.array_equal(self.low, other.low)
@@ -129,6 +130,7 @@ class Support:
             return spec
         if isinstance(spec, Mapping):
             return cls._from_mapping(spec, dim, list(names))
+        # A pair such as (0, 1) would not say of which coordinates.
         if isinstance(spec, str | bool | int | float | tuple | list | np.ndarray):
             raise InputError(
                 f"support is {spec!r}; give {{coordinate: (low, high)}}, None for an open side."

@@ -86,6 +86,7 @@ def widened(fit: Fit, check: Check, own_share: float = OWN_SHARE) -> Fit:
         check: the second opinion.
         own_share: how many times the cross-fitted std the fit's own may be.
     """
+    # Infinity times a std of zero would be NaN.
     own = fit.std if np.isinf(own_share) else np.minimum(fit.std, own_share * check.std)
     std = np.maximum(np.maximum(check.std, own), np.abs(fit.mean - check.mean))
     stretch = np.divide(std, fit.std, out=np.ones_like(std), where=fit.std > 0)

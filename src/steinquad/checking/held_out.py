@@ -1,10 +1,10 @@
 """Points under fits that have not seen them.
 
 With the data in K folds, `theta0^(-k) + average over fold k of (f - g^(-k))` is unbiased for
-independent draws, because all that g^(-k) learnt (coordinates, scales, when to stop; of
-hyperparameters at most where their search began) it learnt elsewhere; and its standard error
-needs no model. Draws of a Markov chain
-are split into consecutive blocks, and the standard error counts their correlation.
+independent draws, because all that g^(-k) learned (coordinates, scales, when to stop; of
+hyperparameters at most where their search began) it learned elsewhere; and its standard error
+needs no model. Draws of a Markov chain are split into consecutive blocks, and the standard error
+counts their correlation.
 """
 
 from collections.abc import Iterable, Sequence

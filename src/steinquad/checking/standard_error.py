@@ -88,7 +88,7 @@ def effective_sample_size(values: Array, groups: np.ndarray) -> Array:
         Sizes in draws, which may exceed n for chains with negative correlation; n where a column
         does not vary.
     """
-    from arviz_stats.base.array import array_stats
+    from arviz_stats.base.array import array_stats  # imports scipy.stats, which is slow
 
     n = len(values)
     # ArviZ takes a range below 1e-15 for a constant: pass it values of unit scale.

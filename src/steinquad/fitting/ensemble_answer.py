@@ -55,7 +55,7 @@ class Member:
     Attributes:
         network: at its best step.
         training: how it got there.
-        find_posterior: what finds it, when it is asked for.
+        find_posterior: computes `posterior`.
         held: rows that it has not seen, none without folds.
         values: `theta0 + y - g` there, standardized, (held, k).
     """
@@ -70,8 +70,8 @@ class Member:
     def posterior(self) -> LaplacePosterior:
         """Laplace approximation around the network; computed when it is first asked for.
 
-        Not every member's is: with folds, the variance of the answer comes from held-out
-        residuals, and the curvature in all weights is not needed for it.
+        With folds the variance of the answer comes from held-out residuals, and most members are
+        never asked.
         """
         return self.find_posterior()
 

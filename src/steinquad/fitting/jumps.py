@@ -6,10 +6,10 @@ their difference is within its standard error, or falls to an eighth when m is h
 a half; that of a jump stays. What lies on either side of the strongest jump is searched again, so
 the boxes are the leaves of a tree.
 
-Where exactly? Points near a jump are compared with those of their neighbours that lie on the one
+Where exactly? Points near a jump are compared with those of their neighbors that lie on the one
 and on the other side for certain. A point for which both are alike, where f does not jump, tells
 nothing; the jump is between the last point that is clearly of the one side and the first that is
-clearly of the other, as far as neighbours tell, and all that is known is that it is there.
+clearly of the other, as far as neighbors tell, and all that is known is that it is there.
 
 What varies within a few dozen points looks like a jump. Whoever asks has to try the boxes.
 """
@@ -30,7 +30,7 @@ LEAST_WINDOW = 32  # points on either side
 STAYS = 0.7  # of a jump that is seen with half as many points
 FEWEST = 40  # points in a box
 MOST_BOXES = 16
-NEIGHBOURS = 5
+NEIGHBORS = 5
 UNLIKELY = 3.0  # log likelihood ratio of places that are not believed
 LEVEL = 0.25  # of a jump, by which y may vary among the points that are compared at it
 FEWEST_COMPARED = 16
@@ -285,7 +285,7 @@ def _locate(p: Array, y: Array) -> _Place | None:
 
 def _beside(p: Array, others: Array, y: Array) -> tuple[Array, Array]:
     """Average of the nearest others, (points, k), and how well a value is known by it."""
-    count = min(NEIGHBOURS, len(others))
+    count = min(NEIGHBORS, len(others))
     _, nearest = KDTree(others).query(p, k=count)
     values = y[np.reshape(nearest, (len(p), count))]
     return values.mean(axis=1), values.var(axis=1)

@@ -80,6 +80,7 @@ class StandardFrame:
         support = data.support or Support.real(data.dim)
         points = Points.of(data, measure)
         fitted = multiplier.fit(points, support)
+        # Where the factor does not vanish on a face, the Stein identity has a flux through it.
         if support.bounded:
             fitted = ProductOf((fitted, boundary.fit(points, support)))
         affine = Affine.fit(data.x, standardize, weights)

@@ -119,6 +119,7 @@ class Method(ABC):
             measure: what the points were drawn from, when known.
             context: seed, progress and a start.
         """
+        # First, because an f that does not vary needs neither scores nor a measure.
         if data.constant.all():
             return Fit.of_constant(data)
         reason = self.obstacle(data, measure)
@@ -138,7 +139,7 @@ class Method(ABC):
         """The answer: fit, hold out, set the error bar, ask whether it is plausible.
 
         Args:
-            data: as for `fit`, but any.
+            data: as for `fit`, but any; points of weight zero are left out.
             measure: what the points were drawn from, when known.
             context: seed, progress and a start.
             folds: of a cross-fitted check, where the fit does not hold out by itself; 0 for none.

@@ -268,6 +268,7 @@ class BSN(Method):
             return self.checked_fit(data, measure, context)
 
         def fit_box(b: int, part: Dataset) -> Fit:
+            # Without the measure, which is not that of the box.
             return self.checked_fit(part, None, replace(context, seed=context.seed + b))
 
         return fit_by_pieces(partition, data, fit_box)

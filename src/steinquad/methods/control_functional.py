@@ -71,9 +71,8 @@ class ControlFunctional(Method):
     def obstacle(self, data: Dataset, measure: Measure | None) -> str | None:
         """Why it cannot be used on such data, or None.
 
-        It needs three points of positive weight, a score at each of them, coordinates that vary,
-        and memory for the n by n covariance within `memory_limit`. No measure is needed where
-        scores are given.
+        It needs three points with scores, given or from the measure, coordinates that vary, and
+        memory for the n by n covariance.
         """
         if data.n < 3:
             return f"x has {data.n} points of positive weight; {self.name} needs at least 3."

@@ -31,7 +31,7 @@ TESTED_ORDER = 2  # up to which features are tested to have mean zero on the dat
 LEAST_DOF = 5.0  # for comparing orders
 PATIENCE = 2  # orders without improvement after which higher ones are not tried
 # How the prior standard deviation of a weight falls with the degree of its feature: jumps, kinks,
-# and functions analytic in a small or a large neighbourhood.
+# and functions analytic in a small or a large neighborhood.
 DECAYS: dict[str, Callable[[Array], Array]] = {
     "none": np.ones_like,
     "degree^-2": lambda degree: degree**-2.0,
@@ -65,9 +65,8 @@ class Regression(Method):
     def obstacle(self, data: Dataset, measure: Measure | None) -> str | None:
         """Why it cannot be used on such data, or None.
 
-        Either the features have an obstacle, such as scores that are missing, or fewer than four
-        points have positive weight. Whether an order has too many features for the points is for
-        `fit` to say.
+        Either that of the features, such as missing scores, or fewer than four points. Whether an
+        order has too many features for the points is for `fit` to say.
         """
         reason = self.features.obstacle(data, measure)
         if reason is None and data.n < 4:

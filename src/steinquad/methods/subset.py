@@ -34,7 +34,7 @@ class Subset(Method):
     Args:
         method: which; one with a model of f, such as `sq.ControlFunctional()`.
         size: number of points it is fitted to. Of independent draws any, of chains those of the
-            first part of each, at least a fifth: the neighbours of a fitted draw, which may be
+            first part of each, at least a fifth: the neighbors of a fitted draw, which may be
             copies of it, tell nothing of what the fit leaves elsewhere.
         name: for tables; by default that of the method and the size.
 
@@ -74,7 +74,7 @@ class Subset(Method):
         if reason:
             return reason
         fitted, others = self._split(data)
-        if np.count_nonzero(data.effective_weights[others]) < FEWEST_LEFT:
+        if len(others) < FEWEST_LEFT:
             return (
                 f"x has {data.n} points for a size of {self.size}, which leaves too few to "
                 "average; use the method by itself, or a smaller size."
