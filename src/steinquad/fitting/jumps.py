@@ -78,7 +78,9 @@ class Box:
     share: float
 
 
-def boxes(x: Array, p: Array, fx: Array, support: Support) -> tuple[list[Box], list[Cut]]:
+def boxes(
+    x: Array, p: Array, fx: Array, support: Support, *, most: int = MOST_BOXES
+) -> tuple[list[Box], list[Cut]]:
     """A partition of the support, of one box where f does not jump, and its cuts.
 
     Args:
@@ -86,6 +88,7 @@ def boxes(x: Array, p: Array, fx: Array, support: Support) -> tuple[list[Box], l
         p: distribution function of every coordinate there, (n, d); coordinates are independent.
         fx: values, (n, k).
         support: of the measure.
+        most: boxes.
 
     Returns:
         The boxes, which together fill the support, and a cut for each division. Their number is
@@ -97,7 +100,7 @@ def boxes(x: Array, p: Array, fx: Array, support: Support) -> tuple[list[Box], l
     done, cuts = [], []
     while waiting:
         node = waiting.pop(0)
-        room = len(waiting) + len(done) + 1 < MOST_BOXES
+        room = len(waiting) + len(done) + 1 < most
         divided = node.divided(x, p, y) if room else None
         if divided is None:
             done.append(Box(node.support, node.rows, node.share))
