@@ -89,3 +89,23 @@ def test_a_measure_completes_what_is_missing():
         data.completed(np.full((20, 2), np.nan), support, ["a", "b"])
     with pytest.raises(sq.InputError, match="outside the support"):
         data.completed(-X, Support.box(0.0, 1.0, 2), ["a", "b"])
+
+
+@pytest.mark.parametrize("d", [1, 2, 5])
+def test_names_are_one_for_each_coordinate(d):
+    x = np.random.default_rng(d).standard_normal((4, d))
+    names = [f"c{i}" for i in range(d)]
+    assert sq.Dataset(x, x[:, 0], names=names).names == tuple(names)
+    for wrong in (names[:-1], [*names, "more"]):
+        with pytest.raises(sq.InputError, match=f"^names has {len(wrong)} entries but x has {d} "):
+            sq.Dataset(x, x[:, 0], names=wrong)
+
+
+def test_points_of_weight_zero_can_be_left_out():
+    x = np.arange(5.0)
+    data = sq.Dataset(x, x, weights=[0, 2, 0, 1, 1], groups=[0, 0, 1, 1, 1])
+    kept = data.with_weight()
+    np.testing.assert_array_equal(kept.x[:, 0], [1, 3, 4])
+    np.testing.assert_array_equal(kept.groups, [0, 1, 1])
+    assert kept.with_weight() is kept and sq.Dataset(x, x).with_weight().n == 5
+    assert data.take(np.array([0, 1, 2])).with_weight().n == 3  # one is too few to go on with

@@ -25,9 +25,16 @@ METHODS = [
     sq.ControlFunctional(),
     sq.Choose([sq.MonteCarlo(), sq.Polynomial(features="score")]),
 ]
-METHOD_IDS = [method.name for method in METHODS]
+DEEP = sq.BSN.paper(width=8, optimizer=sq.LBFGS(max_steps=60), name="BSN.paper(deep)")
 # One number of points for all that can share it: networks compile for every shape of the data.
 N, MANY = 200, 500
+
+
+def slow(*values):
+    return pytest.param(*values, marks=pytest.mark.slow)
+
+
+every_method = pytest.mark.parametrize("method", [*METHODS, slow(DEEP)], ids=lambda m: m.name)
 
 
 def normal(d):
@@ -39,10 +46,10 @@ def smooth(x):
 
 
 @cache
-def fit(name, d=2, seed=3):
+def fit(name, d=2, seed=3, n=N):
     """A fit that several tests look at."""
-    method = METHODS[METHOD_IDS.index(name)]
-    return sq.integrate(smooth, normal(d), n=N, method=method, seed=seed)
+    method = next(each for each in (*METHODS, DEEP) if each.name == name)
+    return sq.integrate(smooth, normal(d), n=n, method=method, seed=seed)
 
 
 def dataset(n=N, d=2, seed=0, **options):
@@ -53,26 +60,28 @@ def dataset(n=N, d=2, seed=0, **options):
 # Contracts that every method keeps ------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", METHODS, ids=METHOD_IDS)
+@every_method
 @pytest.mark.parametrize("d", [1, 2, 5])
-def test_estimate_is_float64_numpy_and_close(method, d):
-    est = fit(method.name, d)
+@pytest.mark.parametrize("n", [N, slow(400)])
+def test_estimate_is_float64_numpy_and_close(method, d, n):
+    est = fit(method.name, d, n=n)
     assert type(est.mean) is float and type(est.std) is float
     assert est.covariance.dtype == np.float64 and est.covariance.shape == (1, 1)
     # five stated standard deviations: false-alarm rate below 1e-6 a case for an honest std
     assert abs(est.mean - d * np.exp(-0.5)) < 5 * est.std
     low, high = est.interval(0.95)
     assert low < est.mean < high
-    assert est.n == N and est.method.startswith(method.name)
+    assert est.n == n and est.method.startswith(method.name)
     assert not jax.config.jax_enable_x64
 
 
-@pytest.mark.parametrize("method", METHODS, ids=METHOD_IDS)
-def test_same_seed_same_answer_bit_for_bit(method):
-    first = fit(method.name)
-    again = sq.integrate(smooth, normal(2), n=N, method=method, seed=3)
+@every_method
+@pytest.mark.parametrize(("n", "seed"), [(N, 3), slow(150, 7)])
+def test_same_seed_same_answer_bit_for_bit(method, n, seed):
+    first = fit(method.name, n=n, seed=seed)
+    again = sq.integrate(smooth, normal(2), n=n, method=method, seed=seed)
     assert first.mean == again.mean and first.std == again.std
-    assert fit(method.name, seed=8).mean != first.mean
+    assert fit(method.name, n=n, seed=8).mean != first.mean
 
 
 def test_same_seed_same_answer_in_another_process():
@@ -89,12 +98,13 @@ def test_same_seed_same_answer_in_another_process():
     assert there.stdout.split() == [here.mean.hex(), here.std.hex()], there.stderr
 
 
-@pytest.mark.parametrize("method", METHODS, ids=METHOD_IDS)
-def test_vector_valued_integrand_shares_one_fit(method):
+@every_method
+@pytest.mark.parametrize("n", [N, slow(300)])
+def test_vector_valued_integrand_shares_one_fit(method, n):
     def two(x):
         return np.stack([np.cos(x[:, 0]), np.sin(x.sum(axis=1))], axis=1)
 
-    est = sq.integrate(two, normal(2), n=N, method=method, seed=0)
+    est = sq.integrate(two, normal(2), n=n, method=method, seed=0)
     assert est.mean.shape == est.std.shape == (2,) and est.covariance.shape == (2, 2)
     np.testing.assert_allclose(np.sqrt(np.diag(est.covariance)), est.std)
     assert np.all(np.linalg.eigvalsh(est.covariance) >= 0)
@@ -105,25 +115,26 @@ def test_vector_valued_integrand_shares_one_fit(method):
     assert "E[f1]" in str(est)
 
 
-@pytest.mark.parametrize("method", METHODS[:3], ids=METHOD_IDS[:3])
-def test_integrands_that_grow_in_the_tails_are_within_five_std(method):
+@pytest.mark.parametrize("method", [*METHODS[:3], slow(DEEP)], ids=lambda m: m.name)
+@pytest.mark.parametrize("n", [N, slow(300)])
+def test_integrands_that_grow_in_the_tails_are_within_five_std(method, n):
     """For networks and averages; processes and CDF polynomials cannot see the tails at n = 200."""
 
     def two(x):
         return np.stack([x[:, 0] ** 2, x.sum(axis=1)], axis=1)
 
-    est = sq.integrate(two, normal(2), n=N, method=method, seed=0)
+    est = sq.integrate(two, normal(2), n=n, method=method, seed=0)
     assert np.all(np.abs(est.mean - [1, 0]) < 5 * est.std)
 
 
-@pytest.mark.parametrize("method", METHODS, ids=METHOD_IDS)
+@every_method
 def test_constant_f_is_exact(method):
     est = sq.integrate(lambda x: np.full(len(x), 2.5), normal(2), n=50, method=method)
     assert est.mean == 2.5 and est.std == 0.0 and est.status.code == "constant"
     np.testing.assert_array_equal(est.predict(np.zeros((3, 2))), 2.5)
 
 
-@pytest.mark.parametrize("method", METHODS, ids=METHOD_IDS)
+@every_method
 def test_one_constant_output_among_others_is_exact(method):
     def f(x):
         return np.stack([np.full(len(x), 3.0), np.cos(x[:, 0])], axis=1)
@@ -135,7 +146,7 @@ def test_one_constant_output_among_others_is_exact(method):
     assert est.std[1] > 0
 
 
-@pytest.mark.parametrize("method", METHODS, ids=METHOD_IDS)
+@every_method
 def test_adding_a_constant_and_scaling_f(method):
     data = dataset()
     base = sq.estimate(data, measure=normal(2), method=method)
@@ -166,13 +177,14 @@ def test_whitening_makes_correlated_draws_easy():
     assert abs(est.mean - 0.99) < min(5 * est.std, 0.02)
 
 
-def test_weighted_draws_estimate_the_weighted_measure():
+@pytest.mark.parametrize("n", [MANY, slow(2000)])
+def test_weighted_draws_estimate_the_weighted_measure(n):
     rng = np.random.default_rng(1)
-    x = 1.5 * rng.standard_normal((MANY + 3, 1))
+    x = 1.5 * rng.standard_normal((n + 3, 1))
     log_w = scipy.stats.norm.logpdf(x[:, 0]) - scipy.stats.norm.logpdf(x[:, 0], scale=1.5)
-    dropped = np.exp(log_w) * (np.arange(MANY + 3) > 2)  # weights of zero are allowed
+    dropped = np.exp(log_w) * (np.arange(n + 3) > 2)  # weights of zero are allowed
     settled = replace(QUICK, optimizer=sq.GaussNewton(max_steps=60))
-    data = sq.Dataset(x, x[:, 0] ** 2, -x, weights=np.exp(log_w)).take(np.arange(MANY))
+    data = sq.Dataset(x, x[:, 0] ** 2, -x, weights=np.exp(log_w)).take(np.arange(n))
     for method in (settled, sq.MonteCarlo()):
         for part in (data, sq.Dataset(x, x[:, 0] ** 2, -x, weights=dropped)):
             est = sq.estimate(part, method=method)
@@ -374,10 +386,11 @@ def test_float64_whatever_the_flag():
 @pytest.mark.parametrize(
     ("optimizer", "options"),
     [
-        (sq.GaussNewton(max_steps=15), {}),  # all but the last with a race of activations
+        (sq.GaussNewton(max_steps=15), {}),  # without options: with a race of activations
         (sq.LBFGS(max_steps=20), {}),
         (sq.Adam(max_steps=20), {}),
         (sq.HessianFree(max_steps=5), {"activation": "tanh", "depth": 1}),
+        slow(sq.HessianFree(max_steps=5), {}),
     ],
     ids=lambda value: type(value).__name__,
 )

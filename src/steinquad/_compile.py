@@ -27,6 +27,7 @@ def compiled(function: Callable[P, R], **options: Any) -> Callable[P, R]:
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        # Asked at the call: at import it would start JAX's backends.
         return program(jax.default_backend())(*args, **kwargs)
 
     return call

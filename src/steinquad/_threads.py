@@ -15,6 +15,9 @@ __all__ = ["few_threads"]
 
 MANY = 2000  # points from which on BLAS takes as many threads as it likes
 
+_lock = Lock()
+_inside: list[threadpool_limits] = []  # the limit, once for every caller inside
+
 
 @contextmanager
 def few_threads(n: int) -> Iterator[None]:
@@ -22,31 +25,13 @@ def few_threads(n: int) -> Iterator[None]:
     if n > MANY:
         yield
         return
-    _limit.enter()
+    # The limit is one for all threads of the process: the first sets it, the last takes it back.
+    with _lock:
+        _inside.append(_inside[0] if _inside else threadpool_limits(1, user_api="blas"))
     try:
         yield
     finally:
-        _limit.leave()
-
-
-class _Limit:
-    """One limit for all threads of this process: the first sets it, the last takes it back."""
-
-    def __init__(self) -> None:
-        self._lock, self._inside = Lock(), 0
-        self._limits: threadpool_limits | None = None
-
-    def enter(self) -> None:
-        with self._lock:
-            if self._inside == 0:
-                self._limits = threadpool_limits(1, user_api="blas")
-            self._inside += 1
-
-    def leave(self) -> None:
-        with self._lock:
-            self._inside -= 1
-            if self._inside == 0 and self._limits is not None:
-                self._limits.restore_original_limits()
-
-
-_limit = _Limit()
+        with _lock:
+            limits = _inside.pop()
+            if not _inside:
+                limits.restore_original_limits()

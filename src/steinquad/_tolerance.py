@@ -90,7 +90,7 @@ def until(
         rtol: tolerance, relative to the mean of each output; all of them have to meet it.
         rounds: where points come from, and how many at most.
         fit: estimate from data and a warm start; its std should be a checked one, because
-            stopping when it is small favours estimates whose std is too small.
+            stopping when it is small favors estimates whose std is too small.
         progress: passed on to the design.
 
     Returns:
@@ -107,12 +107,19 @@ def until(
         estimate = fit(data, start)
         start = estimate.fit.warm_start
         target = rtol * np.abs(np.atleast_1d(estimate.mean))
+        # Of a mean of zero no share is small enough: the rounds go on to `max_n`.
         excess = float(np.max(np.atleast_1d(estimate.std) / np.maximum(target, 1e-300)))
         if excess <= 1 or not np.isfinite(excess):
             return estimate, sample
         size = rounds.next_size(data.n, excess)
+        if size == data.n and estimate.status.doubtful:
+            return estimate, sample
         if size == data.n:
-            return _short_of(estimate, rtol, excess), sample
+            message = (
+                f"the std is {excess:.2g} times what rtol={rtol:g} asks for after {estimate.n} "
+                "points; allow more with max_n=, or accept the std"
+            )
+            return estimate.with_status(Status("max_n", message)), sample
 
 
 class _Known:
@@ -120,43 +127,29 @@ class _Known:
 
     def __init__(self, evaluate: Callable[[Array], Array]) -> None:
         self.evaluate = evaluate
-        self.points: list[Array] = []
-        self.values: dict[bytes, Array] = {}
+        self.values: dict[bytes, tuple[Array, Array]] = {}  # x and f(x), as they were evaluated
 
     def __call__(self, x: Array) -> Array:
         keys = [row.tobytes() for row in x]
-        first = {key: i for i, key in reversed(list(enumerate(keys)))}  # chains repeat points
-        new = sorted(i for key, i in first.items() if key not in self.values)
+        # A chain that rejects repeats its point, also within one round.
+        new = {key: row for key, row in zip(keys, x, strict=True) if key not in self.values}
         if new:
+            rows = np.stack(list(new.values()))
             try:
-                fx = self.evaluate(x[new])
+                fx = self.evaluate(rows)
             except Exception as error:
                 self._keep(error)
                 raise
-            self.points.append(x[new])
-            self.values.update((keys[i], value) for i, value in zip(new, fx, strict=True))
-        return np.stack([self.values[key] for key in keys])
+            self.values.update(zip(new, zip(rows, fx, strict=True), strict=True))
+        return np.stack([self.values[key][1] for key in keys])
 
     def _keep(self, error: Exception) -> None:
         """Hand what was computed over with the exception."""
-        if not self.points:
+        if not self.values:
             return
-        x = np.concatenate(self.points)
-        fx = np.stack([self.values[row.tobytes()] for row in x])
+        x, fx = map(np.stack, zip(*self.values.values(), strict=True))
         error.data = Dataset(x, fx)  # pyright: ignore[reportAttributeAccessIssue]
         error.add_note(
             f"The {len(x)} evaluations before this one are kept in the exception's .data; "
             "pass it to steinquad.estimate."
         )
-
-
-def _short_of(estimate: Estimate, rtol: float, excess: float) -> Estimate:
-    if estimate.status.doubtful:
-        return estimate
-    return estimate.with_status(
-        Status(
-            "max_n",
-            f"the std is {excess:.2g} times what rtol={rtol:g} asks for after {estimate.n} "
-            "points; allow more with max_n=, or accept the std",
-        )
-    )

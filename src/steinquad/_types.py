@@ -16,6 +16,7 @@ __all__ = [
     "as_count",
     "as_finite",
     "as_points",
+    "is_count",
     "no_progress",
     "no_watch",
 ]
@@ -100,6 +101,15 @@ def as_count(name: str, value: Any, least: int) -> int:
         value: what the user gave.
         least: smallest number allowed.
     """
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+    if not is_count(value, least):
         raise InputError(f"{name} is {value!r}; give an integer of at least {least}.")
     return int(value)
+
+
+def is_count(value: Any, least: int) -> bool:
+    """Whether an option is an integer of at least `least`; for options with their own message.
+
+    NumPy's integers count, but no bool, which Python takes for an integer too.
+    """
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    return whole and bool(value >= least)

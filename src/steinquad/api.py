@@ -9,7 +9,7 @@ import numpy as np
 from steinquad._float64 import float64
 from steinquad._threads import few_threads
 from steinquad._tolerance import Rounds, until
-from steinquad._types import Array, Progress, as_count, no_progress
+from steinquad._types import Array, Progress, as_count, is_count, no_progress
 from steinquad.dataset import Dataset, check_inside
 from steinquad.designs import Design, Sample
 from steinquad.errors import InputError
@@ -76,7 +76,11 @@ def integrate(
     if rtol is not None:
         _check_tolerance(rtol, max_n, measure)
         n = design.first_round(max_n) if n is None else n
-    n = _as_n(n)
+    if n is None:
+        raise InputError(
+            "n is missing; say how many evaluations of f to make, e.g. n=1000, or pass rtol=."
+        )
+    n = as_count("n", n, 2)
     _check_seed(seed)
     report = progress or no_progress
 
@@ -84,6 +88,7 @@ def integrate(
         return _evaluate(f, x, vectorized)
 
     def fit(data: Dataset, start: WarmStart | None) -> Estimate:
+        # Stopping when the std is small favors one that is too small, so it has to be checked.
         checks, widen = (folds, False) if rtol is None else (folds or 2, True)
         context = Context(int(seed), report, start)
         return _estimate(data, measure, method, context, folds=checks, widen=widen)
@@ -139,9 +144,6 @@ def _estimate(
     """`Method.estimate` with these options, of data that the measure has completed."""
     if measure is not None:
         data = _complete(data, measure)
-    used = np.flatnonzero(data.effective_weights > 0)
-    if 2 <= len(used) < data.n:  # points without weight say nothing
-        data = data.take(used)
     with few_threads(data.n):
         return method.estimate(data, measure, context, **options)
 
@@ -170,6 +172,7 @@ def _complete(data: Dataset, measure: Measure) -> Dataset:
             f"data has support {data.support} but the measure has {measure.support}; "
             "leave support out, or correct one of them."
         )
+    # Before the score, which has no value outside.
     check_inside(data.x, measure.support)
     score = measure.score(data.x) if data.score is None else data.score
     if not np.isfinite(score).all():
@@ -197,22 +200,13 @@ def _evaluate(f: Callable[[Any], Any], x: Array, vectorized: bool) -> Array:
 
 
 def _check_seed(seed: int) -> None:
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+    if not is_count(seed, 0):
         raise InputError(f"seed is {seed!r}; give an integer >= 0.")
-
-
-def _as_n(n: Any) -> int:
-    if n is None:
-        raise InputError(
-            "n is missing; say how many evaluations of f to make, e.g. n=1000, or pass rtol=."
-        )
-    return as_count("n", n, 2)
 
 
 def _as_method(method: Any, folds: int) -> Method:
     """A method, by default `Choose()`, with as many folds as asked for if it makes its own."""
-    whole = isinstance(folds, int | np.integer) and not isinstance(folds, bool)
-    if not whole or folds == 1 or folds < 0:
+    if not is_count(folds, 0) or folds == 1:
         raise InputError(f"folds is {folds!r}; give an integer of at least 2, or 0 for no check.")
     method = Choose() if method is None else method
     if not isinstance(method, Method):
@@ -223,7 +217,6 @@ def _as_method(method: Any, folds: int) -> Method:
 def _check_tolerance(rtol: float, max_n: int, measure: Measure) -> None:
     if isinstance(rtol, bool | str) or not 0 < rtol < 1:
         raise InputError(f"rtol is {rtol!r}; give a number between 0 and 1.")
-    if isinstance(max_n, bool) or not isinstance(max_n, int | np.integer) or max_n < 2:
-        raise InputError(f"max_n is {max_n!r}; give an integer of at least 2.")
+    as_count("max_n", max_n, 2)
     if isinstance(measure, Draws):
         raise InputError("measure is Draws, which has no further points; leave rtol out.")

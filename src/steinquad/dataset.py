@@ -35,7 +35,7 @@ class Dataset:
         noise: standard deviation of the error in the values: a number, (n,) or (n, k); None for
             values that are exact.
         groups: which points depend on each other: the Markov chain, or the replicate of a
-            randomised quasi-Monte Carlo design, that each belongs to, (n,), points of a chain in
+            randomized quasi-Monte Carlo design, that each belongs to, (n,), points of a chain in
             their order. None for independent draws.
         sampled: False for points that are not a sample of the measure, such as a grid; no average
             over them is then taken for an expectation.
@@ -76,6 +76,10 @@ class Dataset:
             raise InputError("x has no columns; give points of shape (n, d).")
         columns = _outputs(values, n)
         names = _column_names(x, dim) if names is None else tuple(names)
+        if len(names) != dim:
+            raise InputError(
+                f"names has {len(names)} entries but x has {dim} coordinates; give one for each."
+            )
         box = None if support is None else Support.parse(support, dim, names)
         if box is not None:
             check_inside(points, box)
@@ -119,6 +123,7 @@ class Dataset:
 
     def _with(self, **changes: Any) -> "Dataset":
         """The same with some fields changed to what is known to be right."""
+        # `dataclasses.replace` would run all checks of `__init__` again.
         part = copy.copy(self)
         vars(part).update(changes)
         return part
@@ -137,6 +142,15 @@ class Dataset:
     def outputs(self) -> int:
         """Number of integrands, k; 1 where the values came as (n,)."""
         return self.fx.shape[1]
+
+    def with_weight(self) -> "Dataset":
+        """The points of positive weight, because others say nothing of the measure.
+
+        Fits take the values of all points that they are given, so these have to go first. All
+        stay where fewer than two would be left.
+        """
+        used = np.flatnonzero(self.effective_weights > 0)
+        return self.take(used) if 2 <= len(used) < self.n else self
 
     @property
     def constant(self) -> np.ndarray:

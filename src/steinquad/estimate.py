@@ -64,7 +64,8 @@ class Estimate:
         mean, std, check = fit.mean, fit.std, fit.check
         if data.scalar:
             mean, std = float(mean[0]), float(std[0])
-            check = None if check is None else check.as_scalar()
+            if check is not None:
+                check = replace(check, mean=float(check.mean[0]), std=float(check.std[0]))
         return cls(
             mean=mean,
             std=std,
@@ -93,6 +94,7 @@ class Estimate:
         """
         if not 0 < level < 1:
             raise InputError(f"level is {level!r}; give a probability between 0 and 1.")
+        # With infinite degrees of freedom this is the quantile of the normal distribution.
         half = stdtrit(self.dof, 0.5 + level / 2) * self.std
         return self.mean - half, self.mean + half
 
@@ -130,24 +132,22 @@ class Estimate:
             Mean, std, 95 % interval, method, status and statistics; for several integrands also
             the covariance. The model and the values are left out.
         """
-        low, high = self.interval(0.95)
-        plain = {
-            "mean": np.asarray(self.mean).tolist(),
-            "std": np.asarray(self.std).tolist(),
-            "interval95": [np.asarray(low).tolist(), np.asarray(high).tolist()],
+        record = {
+            "mean": self.mean,
+            "std": self.std,
+            "interval95": self.interval(0.95),
             "method": self.method,
             "status": self.status.code,
             "message": self.status.message,
             "n": self.n,
         }
         if not isinstance(self.mean, float):
-            plain["covariance"] = self.covariance.tolist()
+            record["covariance"] = self.covariance
         if self.check is not None:
-            own = {key: value for key, value in vars(self.check).items() if key != "predicted"}
-            plain["check"] = _plain(own)
+            record["check"] = {k: v for k, v in vars(self.check).items() if k != "predicted"}
         if self.candidates:
-            plain["candidates"] = _plain(self.candidates)
-        return plain | {"stats": _plain(self.stats)}
+            record["candidates"] = self.candidates
+        return _plain(record | {"stats": self.stats})
 
     def plot(self, **kwargs: Any) -> Any:
         """Values against predictions, posterior of the integral, loss; see `plotting.diagnose`.
@@ -173,15 +173,13 @@ class Estimate:
         """
         low, high = (np.atleast_1d(side) for side in self.interval(0.95))
         means, stds = np.atleast_1d(self.mean), np.atleast_1d(self.std)
-        names, lines = list(outputs), [f"{self.method}, n = {self.n}"]
-        for j, (m, s) in enumerate(zip(means, stds, strict=True)):
-            label = f"  E[{names[j]}]"
+        lines = [f"{self.method}, n = {self.n}"]
+        for name, m, s, a, b in zip(outputs, means, stds, low, high, strict=True):
+            # Two digits beyond the first that the std leaves uncertain.
             plain = s == 0 or m == 0 or not np.isfinite(m / s)
             digits = 6 if plain else int(np.clip(np.log10(abs(m) / s) + 3, 3, 15))
-            lines.append(
-                f"{label} = {m:.{digits}g} +- {s:.2g}   "
-                f"95 %: [{low[j]:.{digits}g}, {high[j]:.{digits}g}]"
-            )
+            interval = f"95 %: [{a:.{digits}g}, {b:.{digits}g}]"
+            lines.append(f"  E[{name}] = {m:.{digits}g} +- {s:.2g}   {interval}")
         if self.check is not None:
             lines.append(
                 f"  cross-fitted ({self.check.folds} folds): {self.check.distance:.1f} standard "

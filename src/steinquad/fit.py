@@ -79,14 +79,6 @@ class Check:
     distance: float
     predicted: Array | None = field(default=None, repr=False)
 
-    def as_scalar(self) -> "Check":
-        """With floats for one integrand given as (n,), as `Estimate` has them.
-
-        Returns:
-            A copy of which mean and std are numbers; residuals and predictions keep their axes.
-        """
-        return replace(self, mean=float(self.mean[0]), std=float(self.std[0]))
-
 
 class Model(Protocol):
     """A function g with a known integral.
@@ -105,6 +97,11 @@ class WarmStart:
 
     A method ignores a start that is not of its own class, so a start can be passed on blindly.
     """
+
+    def of(self, method: str) -> "WarmStart | None":
+        """The part of the method of that name: all of it, unless a choice keeps several."""
+        del method
+        return self
 
 
 @dataclass(frozen=True, eq=False)

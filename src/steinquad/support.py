@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from steinquad._types import Array, ArrayLike
+from steinquad._types import Array, ArrayLike, is_count
 from steinquad.errors import InputError
 
 __all__ = ["Support"]
@@ -61,6 +61,7 @@ class Support:
 
     def __eq__(self, other: object) -> bool:
         """Same box."""
+        # By whole arrays: the dataclass's own comparison would be entry by entry.
         return (
             isinstance(other, Support)
             and np.array_equal(self.low, other.low)
@@ -129,6 +130,7 @@ class Support:
             return spec
         if isinstance(spec, Mapping):
             return cls._from_mapping(spec, dim, list(names))
+        # A pair such as (0, 1) would not say of which coordinates.
         if isinstance(spec, str | bool | int | float | tuple | list | np.ndarray):
             raise InputError(
                 f"support is {spec!r}; give {{coordinate: (low, high)}}, None for an open side."
@@ -140,7 +142,7 @@ class Support:
         low, high = np.full(dim, -np.inf), np.full(dim, np.inf)
         for coordinate, sides in spec.items():
             i = names.index(coordinate) if coordinate in names else coordinate
-            if isinstance(i, bool) or not isinstance(i, int | np.integer) or not 0 <= i < dim:
+            if not is_count(i, 0) or i >= dim:
                 known = ", ".join(map(repr, names)) or f"0 to {dim - 1}"
                 raise InputError(
                     f"support names coordinate {coordinate!r}; the coordinates are {known}."
@@ -163,10 +165,10 @@ class Support:
             constraint = constraint.base_constraint
         kind = type(constraint).__name__.strip("_").lower()
         if getattr(constraint, "is_discrete", False):
-            raise InputError(f"support is discrete; {REFUSED['discrete']}.")
-        if "simplex" in kind or "circular" in kind:
-            reason = REFUSED["simplex" if "simplex" in kind else "circular"]
-            raise InputError(f"support is {kind}; {reason}.")
+            kind = "discrete"
+        for word in ("discrete", "simplex", "circular"):
+            if word in kind:
+                raise InputError(f"support is {kind}; {REFUSED[word]}.")
         if kind == "real":
             return cls.real(dim)
         low = getattr(constraint, "lower_bound", None)

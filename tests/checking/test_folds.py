@@ -71,3 +71,24 @@ def test_evenly_spaced_rows_are_some_of_them_from_end_to_end(n, most):
     some = evenly_spaced(rows, most)
     assert len(some) == min(n, most) and np.isin(some, rows).all() and np.all(np.diff(some) > 0)
     assert some[0] == rows[0] and some[-1] == rows[-1]
+
+
+def test_parts_are_disjoint_random_or_in_blocks():
+    x = np.arange(20.0)
+    free = folds_of(sq.Dataset(x, x), 4, seed=0)
+    assert sorted(np.concatenate(free)) == list(range(20)) and np.any(np.diff(free[0]) > 1)
+    chain = folds_of(sq.Dataset(x, x, groups=np.zeros(20)), 4, seed=0)
+    assert all(np.all(np.diff(part) == 1) for part in chain)
+    replicates = folds_of(sq.Dataset(x, x, groups=np.repeat(np.arange(5), 4)), 2, seed=0)
+    assert [len(part) for part in replicates] == [12, 8]
+
+
+def test_bad_folds():
+    x = np.random.default_rng(0).standard_normal(20)
+    data = sq.Dataset(x, x**2, -x)
+    for folds, message in ((1, "folds is 1"), (-2, "folds is -2"), (15, "folds is 15")):
+        with pytest.raises(sq.InputError, match=message):
+            sq.estimate(data, method=sq.Polynomial(order=1), folds=folds)
+    grid = sq.Dataset(x, x**2, -x, sampled=False)
+    with pytest.raises(sq.InputError, match="not a sample"):
+        sq.estimate(grid, method=sq.Polynomial(order=1), folds=2)

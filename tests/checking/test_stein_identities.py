@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.signal
 
+import steinquad as sq
 from steinquad.checking.standard_error import robust_standard_error
 from steinquad.checking.stein_identities import FALSE_ALARM, flux_violation
 
@@ -11,10 +12,10 @@ N = 2000
 PHI = 0.9
 
 
-def violation(x, drift, *, value=1.0, weights=None):
-    names = tuple(f"c{i}" for i in range(x.shape[1]))
-    weights = np.ones(len(x)) if weights is None else weights
-    return flux_violation(x, drift, np.full_like(x, value), weights, names)
+def violation(x, drift, *, value=1.0, **options):
+    names = [f"c{i}" for i in range(x.shape[1])]
+    data = sq.Dataset(x, x[:, 0], names=names, **options)
+    return flux_violation(data, drift, np.broadcast_to(value, x.shape))
 
 
 def normal(seed: int, dim: int) -> np.ndarray:
@@ -61,9 +62,7 @@ def test_a_declared_boundary_is_not(dim):
     for seed in range(20):
         x = np.abs(normal(seed, dim))
         b, slope = x / (1 + x), 1 / (1 + x) ** 2
-        names = tuple(f"c{i}" for i in range(dim))
-        drift = -b * x + slope
-        assert flux_violation(x, drift, b, np.ones(N), names) is None
+        assert violation(x, -b * x + slope, value=b) is None
 
 
 @pytest.mark.parametrize("dim", [1, 2, 5])
@@ -81,6 +80,11 @@ def test_doubled_scores_are_flagged(dim):
     for seed in range(20):
         x = normal(seed, dim)
         assert "E[(x - E[x]) score] = -1" in violation(x, -2 * x)
+
+
+def test_points_that_are_no_sample_pass_unseen():
+    x = normal(0, 2)
+    assert violation(x, -3 * x) is not None and violation(x, -3 * x, sampled=False) is None
 
 
 def test_standard_error_of_independent_draws():

@@ -2,13 +2,18 @@
 
 from types import SimpleNamespace
 
+import jax
 import numpy as np
 import pytest
+from helpers import random_network
 
 import steinquad as sq
 from steinquad.checking.standard_error import standard_error
-from steinquad.fitting.ensemble_answer import BETWEEN, combine
-from steinquad.fitting.member import Member
+from steinquad.fitting.ensemble_answer import BETWEEN, Member, NetworkModel, combine
+from steinquad.fitting.standard_frame import StandardFrame
+from steinquad.points import Points
+from steinquad.posterior.laplace import laplace
+from steinquad.stein.multipliers import Boundary, Constant
 
 N, FOLDS = 80, 4
 
@@ -179,3 +184,38 @@ def test_one_of_the_folds_has_no_spread_between_networks():
     assert answer.between is None and answer.dof == dof
     assert answer.covariance[0, 0] == pytest.approx(s**2)
     assert answer.held_out.mean[0] == pytest.approx(values[rows].mean())
+
+
+def test_a_posterior_is_found_once_and_only_when_asked_for():
+    found = []
+
+    def find():
+        found.append(1)
+        return "posterior"
+
+    lazy = Member(None, None, find, np.arange(0), np.zeros((0, 1)))
+    assert not found
+    assert lazy.posterior == lazy.posterior == "posterior" and found == [1]
+
+
+@pytest.mark.parametrize("d", [1, 2, 5])
+def test_the_model_is_the_average_of_its_members_with_their_spread(d):
+    x = np.random.default_rng(d).standard_normal((30, d))
+    data = sq.Dataset(x, 5 + 3 * np.cos(x[:, 0]), -x)
+    frame = StandardFrame.fit(
+        data, None, multiplier=Constant(), boundary=Boundary(), standardize="diagonal"
+    )
+    with jax.enable_x64(True):
+        networks = [random_network(seed, dim=d, width=3) for seed in (0, 1)]
+        posteriors = [laplace(network, frame.at_all(), flat=True) for network in networks]
+    members = [
+        Member(network, None, lambda own=own: own, np.arange(0), np.zeros((0, 1)))
+        for network, own in zip(networks, posteriors, strict=True)
+    ]
+    points = Points(x[:4], -x[:4])
+    (first, one), (second, two) = (NetworkModel(frame, [each])(points, True) for each in members)
+    mean, std = NetworkModel(frame, members)(points, True)
+    np.testing.assert_allclose(mean, (first + second) / 2, rtol=1e-12)
+    between = ((first - second) / 2) ** 2
+    np.testing.assert_allclose(std**2, (one**2 + two**2) / 2 + between, rtol=1e-9)
+    assert NetworkModel(frame, members)(points, False)[1] is None

@@ -134,6 +134,17 @@ def test_points_of_weight_zero_are_left_out():
     assert sq.estimate(data, method=CHOOSE).status.code == "constant"
 
 
+@pytest.mark.parametrize("method", [MC, SCORE, sq.ControlFunctional(), sq.BayesianQuadrature()])
+def test_a_method_that_is_asked_itself_leaves_them_out_too(method):
+    weights = (np.arange(100) < 40) * 1.0
+    wild = np.where(weights > 0, np.abs(X[:, 0]), 1e6 * X[:, 0])
+    data = sq.Dataset(X, wild, -X, weights=weights)
+    few = sq.Dataset(X[:40], np.abs(X[:40, 0]), -X[:40])
+    ours, theirs = (method.estimate(each, as_measure(NORMAL)) for each in (data, few))
+    assert ours.n == theirs.n == len(ours.values) == 40
+    assert (ours.mean, ours.std) == pytest.approx((theirs.mean, theirs.std), rel=1e-9)
+
+
 def test_unequal_groups_are_split_evenly():
     data = sq.Dataset(X, X[:, 0] ** 2, -X, groups=np.repeat([0, 1], [96, 4]))
     assert min(len(part) for part in folds_of(data, 2, seed=0)) == 50

@@ -9,7 +9,6 @@ import pytest
 import scipy.linalg
 from helpers import assert_close, normal_data, random_network
 
-from steinquad._linalg import cholesky
 from steinquad.networks.stein_network import evaluate
 from steinquad.posterior.laplace import laplace, output_noise
 from steinquad.training.model import ggn_product, model
@@ -184,26 +183,3 @@ def test_one_output_or_an_exact_one_has_unit_noise():
     half = replace(data, blocks=replace(data.blocks, y=y))
     noise, residual = noise_of(network, half)
     assert np.isfinite(noise).all() and residual > 0
-
-
-def test_a_good_matrix_needs_no_jitter():
-    matrix = np.array([[4.0, 1.0], [1.0, 3.0]])
-    factor, jitter = cholesky(matrix)
-    assert jitter == 0.0
-    assert_close(factor @ factor.T, matrix, rtol=1e-15)
-
-
-def test_jitter_is_reported():
-    """A matrix with an eigenvalue a hair below zero; the factor is that of the shifted one."""
-    rng = np.random.default_rng(1)
-    q, _ = np.linalg.qr(rng.normal(size=(20, 20)))
-    matrix = (q * np.append(np.ones(19), -1e-12)) @ q.T
-    factor, jitter = cholesky(matrix)
-    assert 1e-12 < jitter < 2e-11
-    shifted = matrix + jitter * np.mean(np.diag(matrix)) * np.eye(20)
-    assert_close(factor @ factor.T, shifted, rtol=1e-13)
-
-
-def test_a_matrix_that_is_not_nearly_positive_is_refused():
-    with pytest.raises(np.linalg.LinAlgError):
-        cholesky(np.diag([1.0, -1.0, 2.0]))

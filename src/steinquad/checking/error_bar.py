@@ -17,7 +17,7 @@ from steinquad._types import Array
 from steinquad.checking.held_out import HeldOut
 from steinquad.fit import Check, Fit, Status
 
-__all__ = ["check_of", "disagreement", "distance", "widened"]
+__all__ = ["check_of", "checked", "distance", "widened"]
 
 OWN_SHARE = 10.0  # of the cross-fitted std up to which the fit's own, if wider, counts
 TOO_FAR = 3.0  # standard errors between the two opinions that make an estimate suspect
@@ -59,20 +59,21 @@ def distance(first: Array, second: Array, std: Array, varying: np.ndarray) -> fl
     return float(np.max(ratio, initial=0.0, where=varying))
 
 
-def disagreement(status: Status, check: Check) -> Status:
-    """The status of an answer beside its check; suspect where the two disagree.
+def checked(fit: Fit, check: Check) -> Fit:
+    """The fit with its check; suspect where the two disagree.
 
     Args:
-        status: of the answer; one that is suspect or not finite already is kept, with its reason.
+        fit: the answer; a status that is suspect or not finite already is kept, with its reason.
         check: says how many standard errors the two are apart; more than three is too far.
     """
-    if check.distance <= TOO_FAR or status.doubtful:
-        return status
-    return Status(
-        "suspect",
-        f"the fit and its cross-fitted check differ by {check.distance:.1f} standard errors; "
-        "believe est.check rather than est.mean, add points, or try another method",
-    )
+    status = fit.status
+    if check.distance > TOO_FAR and not status.doubtful:
+        status = Status(
+            "suspect",
+            f"the fit and its cross-fitted check differ by {check.distance:.1f} standard errors; "
+            "believe est.check rather than est.mean, add points, or try another method",
+        )
+    return replace(fit, check=check, status=status)
 
 
 def widened(fit: Fit, check: Check, own_share: float = OWN_SHARE) -> Fit:
@@ -85,6 +86,7 @@ def widened(fit: Fit, check: Check, own_share: float = OWN_SHARE) -> Fit:
         check: the second opinion.
         own_share: how many times the cross-fitted std the fit's own may be.
     """
+    # Infinity times a std of zero would be NaN.
     own = fit.std if np.isinf(own_share) else np.minimum(fit.std, own_share * check.std)
     std = np.maximum(np.maximum(check.std, own), np.abs(fit.mean - check.mean))
     stretch = np.divide(std, fit.std, out=np.ones_like(std), where=fit.std > 0)

@@ -11,7 +11,7 @@ __all__ = ["evenly_spaced", "folds_of", "others"]
 def folds_of(data: Dataset, folds: int, seed: int) -> list[np.ndarray]:
     """Rows of each fold: random for independent draws, else consecutive, whole groups if many.
 
-    Draws of a Markov chain are neighbours of each other: a fold of consecutive ones leaves few of
+    Draws of a Markov chain are neighbors of each other: a fold of consecutive ones leaves few of
     them on both sides of a cut.
 
     Args:
@@ -47,7 +47,7 @@ def others(n: int, rows: np.ndarray) -> np.ndarray:
 def evenly_spaced(rows: np.ndarray, most: int) -> np.ndarray:
     """At most so many of these rows, the first and the last among them.
 
-    Thins draws of a chain, or an ordered design, without favouring any part of it, and needs no
+    Thins draws of a chain, or an ordered design, without favoring any part of it, and needs no
     random numbers.
 
     Args:

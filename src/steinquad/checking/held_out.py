@@ -1,10 +1,10 @@
 """Points under fits that have not seen them.
 
 With the data in K folds, `theta0^(-k) + average over fold k of (f - g^(-k))` is unbiased for
-independent draws, because all that g^(-k) learnt (coordinates, scales, when to stop; of
-hyperparameters at most where their search began) it learnt elsewhere; and its standard error
-needs no model. Draws of a Markov chain
-are split into consecutive blocks, and the standard error counts their correlation.
+independent draws, because all that g^(-k) learned (coordinates, scales, when to stop; of
+hyperparameters at most where their search began) it learned elsewhere; and its standard error
+needs no model. Draws of a Markov chain are split into consecutive blocks, and the standard error
+counts their correlation.
 """
 
 from collections.abc import Iterable, Sequence
@@ -79,17 +79,15 @@ class HeldOut:
             data: of which the folds are.
             measure: what a model may ask for scores and densities, when known.
         """
-        order = np.argsort(np.concatenate(split))
-        rows = np.concatenate(split)[order]
-        points = Points.of(data, measure)
-        predicted = [
-            fit.predict(points.take(own))[0] for fit, own in zip(fits, split, strict=True)
-        ]
-        theta0 = np.repeat([fit.theta0 for fit in fits], [len(own) for own in split], axis=0)
+        points, rows = Points.of(data, measure), np.sort(np.concatenate(split))
+        theta0, values = np.empty_like(data.fx), np.empty_like(data.fx)
+        for fit, own in zip(fits, split, strict=True):
+            theta0[own] = fit.theta0
+            values[own] = fit.theta0 + (data.fx[own] - fit.predict(points.take(own))[0])
         held = data.take(rows)
         return cls(
-            values=(theta0 + residuals(data.fx, split, predicted)[np.concatenate(split)])[order],
-            theta0=theta0[order],
+            values=values[rows],
+            theta0=theta0[rows],
             fx=data.fx,
             rows=rows,
             weights=held.effective_weights,
@@ -120,8 +118,7 @@ class HeldOut:
 
         What the models leave of f apart from a common offset, which the answer corrects.
         """
-        w = self.weights / self.weights.sum()
-        return np.sqrt(w @ (self.values - self.mean) ** 2)
+        return self._rms_around(self.mean)
 
     @property
     def rms_of_model(self) -> Array:
@@ -129,8 +126,11 @@ class HeldOut:
 
         For comparing models, where nothing corrects the offset.
         """
+        return self._rms_around(self.theta0)
+
+    def _rms_around(self, center: Array) -> Array:
         w = self.weights / self.weights.sum()
-        return np.sqrt(w @ (self.values - self.theta0) ** 2)
+        return np.sqrt(w @ (self.values - center) ** 2)
 
     @property
     def predicted(self) -> Array:

@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtri, stdtrit
 
 from steinquad._types import Array
 
@@ -87,7 +88,7 @@ def effective_sample_size(values: Array, groups: np.ndarray) -> Array:
         Sizes in draws, which may exceed n for chains with negative correlation; n where a column
         does not vary.
     """
-    from arviz_stats.base.array import array_stats
+    from arviz_stats.base.array import array_stats  # imports scipy.stats, which is slow
 
     n = len(values)
     # ArviZ takes a range below 1e-15 for a constant: pass it values of unit scale.
@@ -142,8 +143,6 @@ def autocorrelated(values: Array) -> bool:
     power = np.sum(centered**2, axis=0)
     lag = np.sum(centered[1:] * centered[:-1], axis=0)
     ratio = np.divide(lag, power, out=np.zeros_like(lag), where=power > 0)
-    from scipy.special import ndtri
-
     return bool(np.max(ratio) * np.sqrt(n) > -ndtri(FALSE_ALARM / values.shape[1]))
 
 
@@ -163,8 +162,6 @@ def far_from_average(mean: Array, values: Array, weights: Array, groups: Any) ->
     Returns:
         The distance in standard errors over what chance explains; above 1 is too far.
     """
-    from scipy.special import stdtrit
-
     error, dof = standard_error(values, weights, groups)
     gap = np.abs(mean - weighted_mean(values, weights))
     limit = stdtrit(dof, 1 - FALSE_ALARM / 2) * error

@@ -11,32 +11,31 @@ from scipy.special import stdtrit
 
 from steinquad._types import Array
 from steinquad.checking.standard_error import FALSE_ALARM, robust_standard_error
+from steinquad.dataset import Dataset
 
 __all__ = ["flux_violation", "mean_zero_violation"]
 
 
-def flux_violation(
-    x: Array, drift: Array, value: Array, weights: Array, names: tuple[str, ...]
-) -> str | None:
+def flux_violation(data: Dataset, drift: Array, value: Array) -> str | None:
     """A sentence naming the worst violated identity and its likely causes, or None.
 
     Both kinds of identity hold for any sound pair of draws and scores whatever f is, so a
     violation says that the input is wrong, not the fit.
 
     Args:
-        x: points, (n, d).
+        data: points with their weights and names; those that are no sample pass unseen.
         drift: `m score + slope`, the Stein image of the constant fields, (n, d).
         value: diagonal of the multiplier m, (n, d).
-        weights: of the points, (n,).
-        names: of the coordinates.
     """
-    w = weights / weights.sum()
-    scale = (x - w @ x) * drift + value
+    if not data.sampled:
+        return None
+    weights = data.effective_weights
+    scale = (data.x - weights @ data.x / weights.sum()) * drift + value
     worst, ratio = mean_zero_violation(np.concatenate([drift, scale], axis=1), weights)
     if worst is None:
         return None
-    identity = "E[score] = 0" if worst < x.shape[1] else "E[(x - E[x]) score] = -1"
-    name = names[worst % x.shape[1]]
+    identity = "E[score] = 0" if worst < data.dim else "E[(x - E[x]) score] = -1"
+    name = data.names[worst % data.dim]
     return (
         f"the Stein identity {identity} fails in coordinate {name} by {ratio:.1f} standard "
         "errors; likely causes: a bounded support that was not declared, scores of another "

@@ -8,11 +8,9 @@ from typing import Literal
 import jax.numpy as jnp
 import numpy as np
 
-from steinquad._types import Array
 from steinquad.checking.folds import evenly_spaced, others
 from steinquad.dataset import Dataset
-from steinquad.fitting.ensemble_answer import EnsembleAnswer, combine
-from steinquad.fitting.member import Member
+from steinquad.fitting.ensemble_answer import EnsembleAnswer, Member, combine
 from steinquad.fitting.shapes import Limits, Shape
 from steinquad.fitting.standard_frame import StandardFrame
 from steinquad.fitting.trajectory import Trajectory
@@ -96,14 +94,6 @@ class Trainer:
         """Number of outputs that vary; constant ones are exact and no network sees them."""
         return len(self.frame.outputs.shift)
 
-    def weighted(self, weights: Array) -> "Trainer":
-        """The same with other weights of the points.
-
-        Args:
-            weights: (n,), e.g. importance weights times the precision of each value.
-        """
-        return replace(self, frame=self.frame.weighted(weights))
-
     def seen_by(self, shape: Shape) -> StandardFrame:
         """The data in the coordinates of such a network.
 
@@ -181,8 +171,7 @@ class Trainer:
             training: its beginning, such as a race; it goes on unless it has converged or cannot
                 be resumed. None to begin from initial weights.
         """
-        goes_on = training is None or (training.state is not None and training.stop != "converged")
-        if training is None or goes_on:
+        if training is None or (training.state is not None and training.stop != "converged"):
             training = self.train(split, shape, before=training)
         return self.member(split, shape, training)
 
@@ -277,7 +266,7 @@ def train_ensemble(
     for split in trainer.splits[: None if most == "all" else most]:
         members.append(trainer.finished(split, shape, None if members else training))
         answer = combine(members, trainer.frame, data, biased=biased)
-        trainer.trajectory.settle(outputs.in_units(answer.mean[None])[0])
+        trainer.trajectory.settle(outputs.in_units(answer.mean))
     full = None
     if most == "all" and len(members) > 1 and not biased:
         full = _network_of_all(trainer, shape, members)

@@ -1,4 +1,4 @@
-"""One answer and one standard deviation from the networks of all folds.
+"""One answer, one standard deviation and one model from the networks of all folds.
 
 Each of K networks has an integral theta0_k and, at the points of its own fold, which it has not
 seen, residuals e_i = f_i - g_k(x_i). Where that is not too expensive, one more network is trained
@@ -21,22 +21,59 @@ The degrees of freedom are Welch's for that sum. Without folds, or for points th
 sample of the measure, the Laplace posterior takes the place of s.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+import scipy.linalg
 
+from steinquad._float64 import float64
 from steinquad._types import Array
 from steinquad.checking.held_out import HeldOut
 from steinquad.dataset import Dataset
-from steinquad.fitting.member import Member
+from steinquad.errors import InputError
 from steinquad.fitting.outputs import correlated
 from steinquad.fitting.standard_frame import StandardFrame
+from steinquad.networks.stein_network import SteinNetwork
+from steinquad.points import Points
+from steinquad.posterior.laplace import LaplacePosterior
+from steinquad.training.model import model
+from steinquad.training.objective import TrainingSet, flatten, predict
+from steinquad.training.optimizer import TrainingResult
 
-__all__ = ["EnsembleAnswer", "combine", "held_out"]
+__all__ = ["EnsembleAnswer", "Member", "NetworkModel", "combine", "held_out"]
 
 BETWEEN = 0.5  # of the variance between networks that counts
 NOISE, SIGNAL = 4.0, 9.0  # squared standard errors of a correction that is not, that is, made
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """One trained network.
+
+    Attributes:
+        network: at its best step.
+        training: how it got there.
+        find_posterior: computes `posterior`.
+        held: rows that it has not seen, none without folds.
+        values: `theta0 + y - g` there, standardized, (held, k).
+    """
+
+    network: SteinNetwork
+    training: TrainingResult
+    find_posterior: Callable[[], LaplacePosterior]
+    held: np.ndarray
+    values: Array
+
+    @cached_property
+    def posterior(self) -> LaplacePosterior:
+        """Laplace approximation around the network; computed when it is first asked for.
+
+        With folds the variance of the answer comes from held-out residuals, and most members are
+        never asked.
+        """
+        return self.find_posterior()
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,3 +175,46 @@ def held_out(members: Sequence[Member], frame: StandardFrame, data: Dataset) -> 
         groups=None if data.groups is None else data.groups[rows],
         folds=len(members),
     )
+
+
+@dataclass(frozen=True, eq=False)
+class NetworkModel:
+    """The fitted model of f, in the user's units: the average of its members.
+
+    Attributes:
+        frame: from the user's coordinates to those of the networks, and back to the units of f.
+        members: networks of equal weight, one or those of all folds.
+    """
+
+    frame: StandardFrame
+    members: Sequence[Member]
+
+    @float64
+    def __call__(self, points: Points, return_std: bool) -> tuple[Array, Array | None]:
+        """Mean (n, k) and, where asked for, the standard deviation of the model.
+
+        The variance is the members' own on average plus that between them.
+        """
+        at = self.frame.at(points)
+        means = np.stack([predict(member.network, at) for member in self.members])
+        mean = self.frame.outputs.in_units(means.mean(axis=0))
+        if not return_std:
+            return mean, None
+        own = [_variance(member, at) for member in self.members]
+        spread = np.sqrt(np.mean(own, axis=0) + means.var(axis=0))
+        return mean, self.frame.outputs.spread_in_units(spread)
+
+
+def _variance(member: Member, points: TrainingSet) -> Array:
+    """Posterior variance of g at the points, standardized, (n, k)."""
+    network, posterior = member.network, member.posterior
+    vector = flatten(network)
+    if posterior.factor is None:
+        raise InputError(
+            f"return_std needs the full posterior, which a network of {vector.size} weights "
+            "does not form; use fewer."
+        )
+    rows = model(network, points).jacobian(vector)
+    # With L the factor of the precision, diag(J (L L^T)^-1 J^T) without an inverse.
+    half = scipy.linalg.solve_triangular(posterior.factor, rows.T, lower=True)
+    return np.sum(half**2, axis=0).reshape(-1, network.theta0.size)[: points.n]

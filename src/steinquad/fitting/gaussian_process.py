@@ -1,6 +1,6 @@
 """From data to the integral of a Gaussian process: what the kernel methods share."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,7 +20,7 @@ from steinquad.posterior.gaussian_process import (
 from steinquad.posterior.gram import Gram, KernelPoints
 from steinquad.posterior.hyperparameter_search import Criterion, Optimum, optimize
 
-__all__ = ["Fixed", "KernelFrame", "Problem", "fit_gaussian_process"]
+__all__ = ["KernelFrame", "Problem", "fit_gaussian_process"]
 
 NOTABLE_JITTER = 1e-8
 SETTLED = 5e-2  # gain a value by the last step of the search beyond which it is reported
@@ -70,21 +70,6 @@ class KernelFrame(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Fixed:
-    """Hyperparameters that are not to be found; noise and amplitude in the units of f.
-
-    Attributes:
-        log_lengthscales: in the units of the frame, (dim,), or None to search for them.
-        noise: standard deviation of the errors in f, the same at all points, or None.
-        amplitude: standard deviation of the process, or None.
-    """
-
-    log_lengthscales: Array | None = None
-    noise: float | None = None
-    amplitude: float | None = None
-
-
-@dataclass(frozen=True, eq=False)
 class GaussianProcessStart(WarmStart):
     """Hyperparameters of an earlier fit, one set for each process.
 
@@ -97,17 +82,6 @@ class GaussianProcessStart(WarmStart):
 
     hyperparameters: tuple[Hyperparameters, ...]
 
-    def first(self, count: int, dim: int) -> list[Hyperparameters | None]:
-        """Where to begin the search of each process; None where there were others.
-
-        Args:
-            count: number of processes to be fitted.
-            dim: number of lengthscales of each; starts with another number are ignored.
-        """
-        if len(self.hyperparameters) != count:
-            return [None] * count
-        return [h if len(h.log_lengthscales) == dim else None for h in self.hyperparameters]
-
 
 @dataclass(frozen=True, eq=False)
 class Problem:
@@ -117,15 +91,19 @@ class Problem:
         points: of the data.
         frame: the method's coordinates, covariance and integrals.
         criterion: by which hyperparameters are found in the end.
-        fixed: hyperparameters that are given.
         suspicion: what is wrong with the data, if anything.
+        log_lengthscales: given ones in the units of the frame, (dim,); None to search for them.
+        noise: given standard deviation of the errors in f, the same at all points, or None.
+        amplitude: given standard deviation of the process in the units of f, or None.
     """
 
     points: Points
     frame: KernelFrame
     criterion: Criterion
-    fixed: Fixed = field(default_factory=Fixed)
     suspicion: str | None = None
+    log_lengthscales: Array | None = None
+    noise: float | None = None
+    amplitude: float | None = None
 
 
 @float64
@@ -146,20 +124,22 @@ def fit_gaussian_process(problem: Problem, data: Dataset, context: Context) -> F
         Mean and covariance of the integrals in the units of f; a fit without a model where the
         covariance matrix could not be factored.
     """
-    frame, criterion, fixed = problem.frame, problem.criterion, problem.fixed
+    frame, amplitude = problem.frame, problem.amplitude
     points, basis = frame.at(problem.points)
     outputs = Outputs.fit(data)
     if basis.shape[1] == 0:  # a mean of zero is that of f, not of what is left of it
         values = outputs.values + outputs.shift / outputs.scale
         outputs = replace(outputs, values=values, shift=np.zeros_like(outputs.shift))
-    noise = _known_variances(data, outputs, fixed.noise)
+    noise = _known_variances(data, outputs, problem.noise)
     groups = [np.arange(len(outputs.shift))]
     if noise is not None:
         groups = [np.array([j]) for j in groups[0]]
+    start = context.start
+    known = start.hyperparameters if isinstance(start, GaussianProcessStart) else ()
+    if [len(hyper.log_lengthscales) for hyper in known] != [frame.dim] * len(groups):
+        known = [None] * len(groups)  # that was another problem
     parts: list[_Part] = []
-    seed, progress, start = context.seed, context.progress, context.start
-    known = start if isinstance(start, GaussianProcessStart) else GaussianProcessStart(())
-    for own, first in zip(groups, known.first(len(groups), frame.dim), strict=True):
+    for own, first in zip(groups, known, strict=True):
         process = GaussianProcessData(
             gram=frame.gram,
             points=points,
@@ -167,15 +147,12 @@ def fit_gaussian_process(problem: Problem, data: Dataset, context: Context) -> F
             basis=basis,
             dim=frame.dim,
             noise=None if noise is None else noise[:, own[0]],
-            log_lengthscales=fixed.log_lengthscales,
-            nugget=None if fixed.noise is None else 0.0,
-            amplitude=None if fixed.amplitude is None else fixed.amplitude / outputs.scale[own],
+            log_lengthscales=problem.log_lengthscales,
+            nugget=None if problem.noise is None else 0.0,
+            amplitude=None if amplitude is None else amplitude / outputs.scale[own],
         )
         try:
-            optimum = optimize(
-                process, criterion=criterion, seed=seed, progress=progress, start=first
-            )
-            parts.append(_Part.of(process, optimum, criterion, frame, data.x))
+            parts.append(_part(process, problem, context, first))
         except np.linalg.LinAlgError as error:
             return Fit.failed(data, str(error))
     residuals = np.concatenate([part.left_out for part in parts], axis=1)
@@ -232,21 +209,22 @@ class _Part:
     left_out: Array
     fitted: Array
 
-    @classmethod
-    def of(
-        cls,
-        process: GaussianProcessData,
-        optimum: Optimum,
-        criterion: Criterion,
-        frame: KernelFrame,
-        x: Array,
-    ) -> "_Part":
-        posterior = GaussianProcess.of(process, optimum.hyper)
-        left_out = posterior.leave_one_out()
-        if criterion == "leave_one_out":
-            posterior = posterior.calibrated(left_out)
-        mean, variance = posterior.functional(*frame.integrals(x, optimum.hyper.log_lengthscales))
-        return cls(posterior.light(), optimum, mean, variance, left_out, posterior.fitted)
+
+def _part(
+    process: GaussianProcessData, problem: Problem, context: Context, start: Hyperparameters | None
+) -> _Part:
+    """Find the hyperparameters, condition, integrate."""
+    criterion, x = problem.criterion, problem.points.x
+    optimum = optimize(
+        process, criterion=criterion, seed=context.seed, progress=context.progress, start=start
+    )
+    posterior = GaussianProcess.of(process, optimum.hyper)
+    left_out = posterior.leave_one_out()
+    if criterion == "leave_one_out":
+        posterior = posterior.calibrated(left_out)
+    integrals = problem.frame.integrals(x, optimum.hyper.log_lengthscales)
+    mean, variance = posterior.functional(*integrals)
+    return _Part(posterior.light(), optimum, mean, variance, left_out, posterior.fitted)
 
 
 def _known_variances(data: Dataset, outputs: Outputs, fixed: float | None) -> Array | None:

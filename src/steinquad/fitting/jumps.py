@@ -6,15 +6,15 @@ their difference is within its standard error, or falls to an eighth when m is h
 a half; that of a jump stays. What lies on either side of the strongest jump is searched again, so
 the boxes are the leaves of a tree.
 
-Where exactly? Points near a jump are compared with those of their neighbours that lie on the one
+Where exactly? Points near a jump are compared with those of their neighbors that lie on the one
 and on the other side for certain. A point for which both are alike, where f does not jump, tells
 nothing; the jump is between the last point that is clearly of the one side and the first that is
-clearly of the other, as far as neighbours tell, and all that is known is that it is there.
+clearly of the other, as far as neighbors tell, and all that is known is that it is there.
 
 What varies within a few dozen points looks like a jump. Whoever asks has to try the boxes.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -30,7 +30,7 @@ LEAST_WINDOW = 32  # points on either side
 STAYS = 0.7  # of a jump that is seen with half as many points
 FEWEST = 40  # points in a box
 MOST_BOXES = 16
-NEIGHBOURS = 5
+NEIGHBORS = 5
 UNLIKELY = 3.0  # log likelihood ratio of places that are not believed
 LEVEL = 0.25  # of a jump, by which y may vary among the points that are compared at it
 FEWEST_COMPARED = 16
@@ -100,29 +100,15 @@ def boxes(
     done, cuts = [], []
     while waiting:
         node = waiting.pop(0)
-        strongest = None
-        if len(waiting) + len(done) + 1 < most:
-            strongest = _strongest(p[node.rows], y[node.rows])
-        place = None if strongest is None else _locate(strongest, p[node.rows], y[node.rows])
-        halves = None if place is None else node.halved(place, x)
-        if place is None or halves is None:
+        room = len(waiting) + len(done) + 1 < most
+        divided = node.divided(x, p, y) if room else None
+        if divided is None:
             done.append(Box(node.support, node.rows, node.share))
-            continue
-        i = place.coordinate
-        each = node.share / (node.high[i] - node.low[i])
-        slab = np.ptp(p[node.rows[[place.below, place.above]], i])
-        nearest = p[halves.above.rows, i].min() - p[halves.below.rows, i].max()
-        cuts.append(
-            Cut(i, halves.at, float(each * slab), float(each * nearest), place.jump * spread)
-        )
-        waiting += [halves.below, halves.above]
+        else:
+            cut, *halves = divided
+            cuts.append(replace(cut, jump=cut.jump * spread))
+            waiting += halves
     return done, cuts
-
-
-class _Halves(NamedTuple):
-    at: float
-    below: "_Node"
-    above: "_Node"
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,22 +124,27 @@ class _Node:
     def share(self) -> float:
         return float(np.prod(self.high - self.low))
 
-    def halved(self, place: "_Place", x: Array) -> _Halves | None:
-        """What lies on either side; None where that is too little."""
-        i = place.coordinate
-        own = x[self.rows, i]
+    def divided(self, x: Array, p: Array, y: Array) -> tuple[Cut, "_Node", "_Node"] | None:
+        """Its clearest jump and what lies on either side; None where that is too little."""
+        place = _locate(p[self.rows], y[self.rows])
+        if place is None:
+            return None
+        i, own = place.coordinate, x[self.rows, place.coordinate]
         at = 0.5 * float(own[place.below] + own[place.above])
         under = own < at
         for side in (x[self.rows[under]], x[self.rows[~under]]):
             if len(side) < FEWEST or np.any(np.ptp(side, axis=0) == 0):
                 return None
-        sides = {name: getattr(self.support, name).copy() for name in ("low", "high")}
-        low, high = self.low.copy(), self.high.copy()
-        sides["high"][i], high[i] = at, place.p
-        below = _Node(Support(self.support.low, sides["high"]), self.rows[under], self.low, high)
-        sides["low"][i], low[i] = at, place.p
-        above = _Node(Support(sides["low"], self.support.high), self.rows[~under], low, self.high)
-        return _Halves(at, below, above)
+        here = np.arange(x.shape[1]) == i
+        low, high = (np.where(here, place.p, side) for side in (self.low, self.high))
+        upper = Support(self.support.low, np.where(here, at, self.support.high))
+        lower = Support(np.where(here, at, self.support.low), self.support.high)
+        below = _Node(upper, self.rows[under], self.low, high)
+        above = _Node(lower, self.rows[~under], low, self.high)
+        each = self.share / (self.high[i] - self.low[i])
+        slab = np.ptp(p[self.rows[[place.below, place.above]], i])
+        nearest = p[above.rows, i].min() - p[below.rows, i].max()
+        return Cut(i, at, float(each * slab), float(each * nearest), place.jump), below, above
 
 
 class _Jump(NamedTuple):
@@ -209,11 +200,16 @@ class _Sums:
 
     def stays(self, position: int, m: int) -> bool:
         """Whether half the points see about the same jump near this position."""
-        gap, error = (a[0] for a in self.gaps(np.array([position]), m))
-        clearest = int(np.argmax(np.abs(gap) / error))
+        output, gap = self.clearest(position, m)
         near = np.arange(position - m // 4, position + m // 4 + 1)
-        narrow = self.gaps(near, m // 2)[0][:, clearest]
-        return bool(np.max(narrow * np.sign(gap[clearest])) > STAYS * abs(gap[clearest]))
+        narrow = self.gaps(near, m // 2)[0][:, output]
+        return bool(np.max(narrow * np.sign(gap)) > STAYS * abs(gap))
+
+    def clearest(self, position: int, m: int) -> tuple[int, float]:
+        """The output that jumps most clearly before this point, and by how much."""
+        gap, error = (a[0] for a in self.gaps(np.array([position]), m))
+        output = int(np.argmax(np.abs(gap) / error))
+        return output, float(gap[output])
 
     def gaps(self, positions: np.ndarray, m: int) -> tuple[Array, Array]:
         """Differences of the two limits before these points, and standard errors, (., k)."""
@@ -226,13 +222,10 @@ class _Sums:
 
     def level(self, position: int, m: int) -> int:
         """Points on either side over which y varies less than it jumps here."""
-        at = np.array([position])
-        gap, error = (a[0] for a in self.gaps(at, m))
-        clearest = int(np.argmax(np.abs(gap) / error))
-        here = self.t[at - 1]
-        slopes = [self._limit(first, m, here)[2][0, clearest] for first in (at - m, at)]
+        at, (output, gap) = np.array([position]), self.clearest(position, m)
+        slopes = [self._limit(first, m, self.t[at - 1])[2][0, output] for first in (at - m, at)]
         width = float(self.t[min(position + m, len(self.t)) - 1] - self.t[position - m])
-        varies, may_vary = float(np.max(np.abs(slopes))) * width / 2, LEVEL * abs(gap[clearest])
+        varies, may_vary = float(np.max(np.abs(slopes))) * width / 2, LEVEL * abs(gap)
         return m if varies <= may_vary else int(m * may_vary / varies)
 
     def _limit(self, first: np.ndarray, m: int, at: Array) -> tuple[Array, Array, Array]:
@@ -260,12 +253,15 @@ class _Place(NamedTuple):
     jump: Array
 
 
-def _locate(strongest: _Jump, p: Array, y: Array) -> _Place | None:
-    """Between which two points the jump is; None if there is none where it should be."""
+def _locate(p: Array, y: Array) -> _Place | None:
+    """Between which two points the clearest jump is; None if there is none where it should be."""
+    strongest = _strongest(p, y)
+    if strongest is None:
+        return None
     n, wide = len(y), strongest.window
     order = np.argsort(p[:, strongest.coordinate], kind="stable")
     sums = _Sums.of(p[order, strongest.coordinate], y[order])
-    expected = sums.gaps(np.array([strongest.position]), wide)
+    output, expected = sums.clearest(strongest.position, wide)
     m = max(sums.level(strongest.position, wide), FEWEST_COMPARED)
     first, last = max(strongest.position - m // 2, 1), min(strongest.position + m // 2, n - 1)
     zone = order[first:last]
@@ -285,15 +281,14 @@ def _locate(strongest: _Jump, p: Array, y: Array) -> _Place | None:
     middle = 0.5 * float(p[below, strongest.coordinate] + p[above, strongest.coordinate])
     position = int(np.clip(first + best, wide, n - wide))
     jump = sums.gaps(np.array([position]), wide)[0][0]
-    clearest = int(np.argmax(np.abs(expected[0][0]) / expected[1][0]))
-    if jump[clearest] * np.sign(expected[0][0, clearest]) <= 0:
+    if jump[output] * np.sign(expected) <= 0:
         return None
     return _Place(strongest.coordinate, below, above, middle, jump)
 
 
 def _beside(p: Array, others: Array, y: Array) -> tuple[Array, Array]:
     """Average of the nearest others, (points, k), and how well a value is known by it."""
-    count = min(NEIGHBOURS, len(others))
+    count = min(NEIGHBORS, len(others))
     _, nearest = KDTree(others).query(p, k=count)
     values = y[np.reshape(nearest, (len(p), count))]
     return values.mean(axis=1), values.var(axis=1)

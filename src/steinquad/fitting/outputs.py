@@ -52,23 +52,23 @@ class Outputs:
         return cls((fx - shift) / scale, noise, shift, scale, varying, data.fx[0])
 
     def in_units(self, standardized: Array) -> Array:
-        """Standardized outputs (n, varying) as values of all outputs, (n, k).
+        """Standardized outputs (..., varying) as values of all outputs, (..., k).
 
         Outputs that do not vary keep the value that they have everywhere. For predictions and
         integrals; standard deviations have `spread_in_units`.
         """
-        values = np.tile(self.first, (len(standardized), 1))
-        values[:, self.varying] = self.shift + self.scale * standardized
+        values = np.tile(self.first, (*standardized.shape[:-1], 1))
+        values[..., self.varying] = self.shift + self.scale * standardized
         return values
 
     def spread_in_units(self, standardized: Array) -> Array:
-        """Standardized standard deviations (n, varying) as those of all outputs, (n, k).
+        """Standardized standard deviations (..., varying) as those of all outputs, (..., k).
 
         They are scaled but not shifted; outputs that do not vary have a standard deviation of
         zero.
         """
-        values = np.zeros((len(standardized), len(self.first)))
-        values[:, self.varying] = self.scale * standardized
+        values = np.zeros((*standardized.shape[:-1], len(self.first)))
+        values[..., self.varying] = self.scale * standardized
         return values
 
     def integrals(self, theta0: Array, covariance: Array) -> tuple[Array, Array]:
@@ -78,10 +78,9 @@ class Outputs:
             theta0: standardized integrals, (varying,).
             covariance: of these, (varying, varying).
         """
-        mean = self.in_units(theta0[None])[0]
         full = np.zeros((len(self.first), len(self.first)))
         full[np.ix_(self.varying, self.varying)] = covariance * np.outer(self.scale, self.scale)
-        return mean, full
+        return self.in_units(theta0), full
 
     def check_in_units(self, check: Check) -> Check:
         """A check of standardized outputs (varying,) as one of all outputs (k,).
@@ -90,9 +89,9 @@ class Outputs:
         """
         return replace(
             check,
-            mean=self.in_units(check.mean[None])[0],
-            std=self.spread_in_units(check.std[None])[0],
-            residual=self.spread_in_units(check.residual[None])[0],
+            mean=self.in_units(check.mean),
+            std=self.spread_in_units(check.std),
+            residual=self.spread_in_units(check.residual),
             predicted=None if check.predicted is None else self.in_units(check.predicted),
         )
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from steinquad.fitting.ensemble import Trainer
 from steinquad.fitting.shapes import Shape
+from steinquad.training.gauss_newton import GaussNewton
 from steinquad.training.optimizer import TrainingResult
 
 __all__ = ["choose_shape", "deepened", "is_rough"]
@@ -37,8 +38,18 @@ def choose_shape(trainer: Trainer, fixed: Mapping[str, Any]) -> Trained:
         if _can_pay(trainer, wide):
             both = separate is None and wide.depth == 2 and trainer.frame.separate
             return _best_of(trainer, [wide, replace(wide, separate=True)] if both else [wide])
-        return replace(limits.thrifty(), **fixed), None
-    return _race(trainer, list(dict.fromkeys(replace(each, **fixed) for each in limits.raced())))
+        # Narrow, and trained by Gauss-Newton, whose evidence sets the prior.
+        thrifty = replace(limits.in_many_dimensions, width=limits.narrow, optimizer=GaussNewton())
+        return replace(thrifty, **fixed), None
+    # Narrow ones of two layers, so that a few Gauss-Newton steps are enough to rank them.
+    shapes = [Shape(name, limits.narrow, 2, GaussNewton()) for name in ("tanh", "celu")]
+    raced = list(dict.fromkeys(replace(each, **fixed) for each in shapes))
+    best, training = _best_of(
+        trainer, raced, steps=raced[0].optimizer.pilot_steps, most=limits.race_points
+    )
+    # A training that has not seen all of its points, or has no state, cannot go on.
+    whole = len(trainer.splits[0].train) <= limits.race_points
+    return best, training if training and training.state is not None and whole else None
 
 
 def is_rough(trainer: Trainer) -> bool:
@@ -77,28 +88,16 @@ def deepened(trainer: Trainer, shape: Shape, training: TrainingResult | None) ->
     return (deep, deeper) if deeper.validation_errors.min() < least else (shape, training)
 
 
-def _best_of(trainer: Trainer, shapes: Sequence[Shape]) -> Trained:
-    """The best of these after all of their steps; the first where nothing validates them."""
+def _best_of(
+    trainer: Trainer, shapes: Sequence[Shape], *, steps: int | None = None, most: int | None = None
+) -> Trained:
+    """The best of these after so many steps; the first where nothing validates them."""
     first = trainer.splits[0]
     if len(shapes) == 1 or not len(first.held):
         return shapes[0], None
-    trained = {shape: trainer.train(first, shape) for shape in shapes}
+    trained = {shape: trainer.train(first, shape, steps=steps, most=most) for shape in shapes}
     best = min(trained, key=lambda shape: trained[shape].validation_errors.min(initial=np.inf))
     return best, trained[best]
-
-
-def _race(trainer: Trainer, shapes: Sequence[Shape]) -> Trained:
-    """The best of these after a few steps; the first where there is nothing to validate by."""
-    first, most = trainer.splits[0], trainer.limits.race_points
-    if len(shapes) == 1 or not len(first.held):
-        return shapes[0], None
-    trained = {
-        shape: trainer.train(first, shape, steps=shape.optimizer.pilot_steps, most=most)
-        for shape in shapes
-    }
-    best = min(trained, key=lambda shape: trained[shape].validation_errors.min(initial=np.inf))
-    goes_on = len(first.train) <= most and trained[best].state is not None
-    return best, trained[best] if goes_on else None
 
 
 def _can_pay(trainer: Trainer, shape: Shape) -> bool:

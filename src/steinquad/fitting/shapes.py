@@ -1,6 +1,6 @@
 """Kinds of networks, and how large they and their data may be."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from steinquad.fit import WarmStart
 from steinquad.networks.separate_mlp import first_width
@@ -125,21 +125,6 @@ class Limits:
         wide = self.in_many_dimensions
         crowded = dim > self.most_raced and self.biased(wide, n, dim, 1)
         return 8 if crowded and n > wide.weights(dim, 1) else 4
-
-    def raced(self) -> list[Shape]:
-        """What a race is run between, in few dimensions: tanh, which is analytic, and CELU.
-
-        Both are narrow and have two layers, so that a few Gauss-Newton steps are enough to rank
-        them.
-        """
-        return [Shape(name, self.narrow, 2, GaussNewton()) for name in ("tanh", "celu")]
-
-    def thrifty(self) -> Shape:
-        """What is taken in many dimensions where the data cannot pay for a wide network.
-
-        The same kind but narrow, and trained by Gauss-Newton, whose evidence sets the prior.
-        """
-        return replace(self.in_many_dimensions, width=self.narrow, optimizer=GaussNewton())
 
     def affordable(self, shape: Shape, dim: int, outputs: int) -> int:
         """Points that a step of training may see.

@@ -1,20 +1,15 @@
 """From a dataset to standardized training data and back: the only place where units change."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
 import jax
 import numpy as np
-import scipy.linalg
 
-from steinquad._float64 import float64
 from steinquad._types import Array
 from steinquad.checking.stein_identities import flux_violation
 from steinquad.dataset import Dataset
-from steinquad.errors import InputError
-from steinquad.fitting.member import Member
 from steinquad.fitting.outputs import Outputs
 from steinquad.measures.affine import Affine
 from steinquad.measures.base import Measure
@@ -22,10 +17,9 @@ from steinquad.points import Points
 from steinquad.stein.inputs import NetworkFrame, SteinInputs, stein_inputs, to_cube
 from steinquad.stein.multipliers import Multiplier, ProductOf
 from steinquad.support import Support
-from steinquad.training.model import model
-from steinquad.training.objective import TrainingSet, flatten, predict
+from steinquad.training.objective import TrainingSet
 
-__all__ = ["NetworkModel", "StandardFrame", "score_obstacle"]
+__all__ = ["StandardFrame", "score_obstacle", "still_obstacle"]
 
 
 @dataclass(frozen=True)
@@ -86,16 +80,14 @@ class StandardFrame:
         support = data.support or Support.real(data.dim)
         points = Points.of(data, measure)
         fitted = multiplier.fit(points, support)
+        # Where the factor does not vanish on a face, the Stein identity has a flux through it.
         if support.bounded:
             fitted = ProductOf((fitted, boundary.fit(points, support)))
         affine = Affine.fit(data.x, standardize, weights)
         inputs, shared = stein_inputs(points, fitted, affine)
         outputs = Outputs.fit(data)
         value, slope = fitted(points)
-        drift = value * points.score + slope
-        violation = None
-        if data.sampled:
-            violation = flux_violation(data.x, drift, value, weights, data.names)
+        violation = flux_violation(data, value * points.score + slope, value)
         return cls(inputs, shared, weights, affine, fitted, support, outputs, violation)
 
     @property
@@ -120,13 +112,6 @@ class StandardFrame:
     @property
     def _endless(self) -> np.ndarray:
         return np.isin(np.arange(self.dim), self.support.bounded, invert=True)
-
-    def weighted(self, weights: Array) -> "StandardFrame":
-        """The same with other weights of the points, (n,).
-
-        Coordinates and units stay as they were fitted.
-        """
-        return replace(self, weights=weights)
 
     def rows(self, rows: np.ndarray, room: int = 0) -> TrainingSet:
         """Some of the points to train on or to validate by.
@@ -175,51 +160,12 @@ def score_obstacle(data: Dataset, measure: Measure | None) -> str | None:
             "score is missing and no measure was given to find it from; pass score= with the "
             "gradient of the log density at each point, or measure=."
         )
-    still = np.ptp(data.x, axis=0) == 0
-    if still.any():
-        name = data.names[int(np.flatnonzero(still)[0])]
-        return f"x does not vary in coordinate {name}; leave that coordinate out."
-    return None
+    return still_obstacle(data)
 
 
-@dataclass(frozen=True, eq=False)
-class NetworkModel:
-    """The fitted model of f, in the user's units: the average of its members.
-
-    Attributes:
-        frame: from the user's coordinates to those of the networks, and back to the units of f.
-        members: networks of equal weight, one or those of all folds.
-    """
-
-    frame: StandardFrame
-    members: Sequence[Member]
-
-    @float64
-    def __call__(self, points: Points, return_std: bool) -> tuple[Array, Array | None]:
-        """Mean (n, k) and, where asked for, the standard deviation of the model.
-
-        The variance is the members' own on average plus that between them.
-        """
-        at = self.frame.at(points)
-        means = np.stack([predict(member.network, at) for member in self.members])
-        mean = self.frame.outputs.in_units(means.mean(axis=0))
-        if not return_std:
-            return mean, None
-        own = [_variance(member, at) for member in self.members]
-        spread = np.sqrt(np.mean(own, axis=0) + means.var(axis=0))
-        return mean, self.frame.outputs.spread_in_units(spread)
-
-
-def _variance(member: Member, points: TrainingSet) -> Array:
-    """Posterior variance of g at the points, standardized, (n, k)."""
-    network, posterior = member.network, member.posterior
-    vector = flatten(network)
-    if posterior.factor is None:
-        raise InputError(
-            f"return_std needs the full posterior, which a network of {vector.size} weights "
-            "does not form; use fewer."
-        )
-    rows = model(network, points).jacobian(vector)
-    # With L the factor of the precision, diag(J (L L^T)^-1 J^T) without an inverse.
-    half = scipy.linalg.solve_triangular(posterior.factor, rows.T, lower=True)
-    return np.sum(half**2, axis=0).reshape(-1, network.theta0.size)[: points.n]
+def still_obstacle(data: Dataset) -> str | None:
+    """Why coordinates cannot be standardized: the first with one value only, or None."""
+    still = np.flatnonzero(np.ptp(data.x, axis=0) == 0)
+    if not len(still):
+        return None
+    return f"x does not vary in coordinate {data.names[still[0]]}; leave that coordinate out."

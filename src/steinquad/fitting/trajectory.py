@@ -28,7 +28,7 @@ class Trajectory:
         self._losses: list[float] = []
         self._errors: list[float] = []
         self._theta0: list[Array] = []
-        self._best = outputs.in_units(np.zeros((1, len(outputs.shift))))[0]
+        self._best = outputs.in_units(np.zeros(len(outputs.shift)))
         self._settled = False
         self.least, self.evaluations = np.inf, 0
 
@@ -82,15 +82,15 @@ class Trajectory:
             before: the result that it continued, already added; None for a new one.
         """
         new = slice(0 if before is None else len(before.losses), None)
-        steps, errors = len(result.losses), result.validation_errors
-        # Without held-out points every step is as good as any: the last one counts.
-        compared = errors if len(errors) else np.full(steps, -np.inf)
+        errors = result.validation_errors
+        if not len(errors):
+            errors = np.full(len(result.losses), np.nan)
         path = result.theta0 if result.corrected is None else result.corrected
-        for error, theta0 in zip(compared[new], path[new], strict=True):
-            if not self._settled and error <= self.least:
-                self.least, self._best = float(error), self._outputs.in_units(theta0[None])[0]
+        for error, theta0 in zip(errors[new], path[new], strict=True):
+            # Without held-out points, NaN, every step is as good as any: the last one counts.
+            if not self._settled and not error > self.least:
+                self.least, self._best = float(error), self._outputs.in_units(theta0)
             self._theta0.append(self._best)
-        errors = errors if len(errors) else np.full(steps, np.nan)
         self._losses.extend(result.losses[new])
         self._errors.extend(errors[new])
         self.evaluations += result.evaluations - (0 if before is None else before.evaluations)

@@ -7,7 +7,7 @@ from typing import Self
 
 import numpy as np
 
-from steinquad.checking.error_bar import check_of, disagreement, widened
+from steinquad.checking.error_bar import check_of, checked, widened
 from steinquad.checking.folds import folds_of, others
 from steinquad.checking.held_out import HeldOut
 from steinquad.checking.plausibility import beside_average, well_informed
@@ -29,27 +29,25 @@ class Method(ABC):
     Cross-fitting, intervals, tolerances and a place in `Choose` follow by themselves, because
     `estimate` is the same for all. The other members have defaults that suit most methods. See
     `examples/08_own_method.py`.
+
+    Attributes:
+        name: for tables; of two methods in one `Choose` each needs its own.
+        expensive: whether `Choose` tries cheaper methods first and does without this one where
+            one of them leaves next to nothing of f: cubic cost in n, or networks to train.
+        averages: whether it fits no model; cross-fitting would return the same average, so
+            `estimate` makes no check of it.
+        holds_out: whether its fits hold points out by themselves and carry their own check, so
+            that `estimate` leaves `folds` alone.
+        warm_folds: whether fits of a cross-fit may start from that of all data. The start must
+            then remember of the points but a few numbers, such as hyperparameters: one that has
+            learned the held-out values would make the check too optimistic.
     """
 
-    name: str  # for tables; of two methods in one `Choose` each needs its own
-
-    @property
-    def expensive(self) -> bool:
-        """Whether `Choose` should try cheaper methods first, and may then do without it.
-
-        True for methods of cubic cost in n and for trained networks. `Choose` skips such a method
-        where a cheap one already leaves next to nothing of f.
-        """
-        return False
-
-    @property
-    def averages(self) -> bool:
-        """Whether it fits no model that could be checked on points it has not seen.
-
-        True for plain averages: cross-fitting them would only return the same average, so
-        `estimate` makes no check of them.
-        """
-        return False
+    name: str
+    expensive: bool = False
+    averages: bool = False
+    holds_out: bool = False
+    warm_folds: bool = False
 
     @property
     def design(self) -> Design:
@@ -68,24 +66,6 @@ class Method(ABC):
         those of the full one. By default the method itself.
         """
         return self
-
-    @property
-    def warm_folds(self) -> bool:
-        """Whether fits of a cross-fit may start from that of all data.
-
-        They must then remember nothing of the points but a few numbers, such as hyperparameters:
-        a start that has learnt the held-out values would make the check too optimistic.
-        """
-        return False
-
-    @property
-    def holds_out(self) -> bool:
-        """Whether its fits hold points out by themselves, so that no further check is made.
-
-        `estimate` then leaves `folds` alone and relies on the `check` that the fit itself
-        carries, if it has one.
-        """
-        return False
 
     def with_folds(self, folds: int) -> Self:
         """The same method, holding out so many folds where it holds out by itself.
@@ -139,6 +119,7 @@ class Method(ABC):
             measure: what the points were drawn from, when known.
             context: seed, progress and a start.
         """
+        # First, because an f that does not vary needs neither scores nor a measure.
         if data.constant.all():
             return Fit.of_constant(data)
         reason = self.obstacle(data, measure)
@@ -158,7 +139,7 @@ class Method(ABC):
         """The answer: fit, hold out, set the error bar, ask whether it is plausible.
 
         Args:
-            data: as for `fit`, but any.
+            data: as for `fit`, but any; points of weight zero are left out.
             measure: what the points were drawn from, when known.
             context: seed, progress and a start.
             folds: of a cross-fitted check, where the fit does not hold out by itself; 0 for none.
@@ -168,15 +149,16 @@ class Method(ABC):
             Mean, std and status in the units of f, with the fit behind them and the check if one
             was made.
         """
+        data = data.with_weight()
         fit = self.checked_fit(data, measure, context)
         status = well_informed(beside_average(fit.status, fit.mean, data), data)
+        fit = replace(fit, status=status)
         checkable = fit.check is None and not (self.averages or self.holds_out or status.final)
         if folds and checkable:
             split = folds_of(data, folds, context.seed)
             check = check_of(self.hold_out(split, data, measure, fit, context), fit.mean)
-            fit = widened(fit, check) if widen else fit
-            fit, status = replace(fit, check=check), disagreement(status, check)
-        return Estimate.of(replace(fit, status=status), data, measure, method=self.name)
+            fit = checked(widened(fit, check) if widen else fit, check)
+        return Estimate.of(fit, data, measure, method=self.name)
 
     def winner(self, fit: Fit) -> "Method":
         """The method that made a fit: itself, or the one that it chose.
@@ -195,7 +177,9 @@ class Method(ABC):
         full: Fit,
         context: Context,
     ) -> Fit:
-        """A fit to all but some rows; it starts from the full fit where it may.
+        """A fit to all but some rows by the method that made the full fit.
+
+        Of several methods none is chosen again: the check is of the one that made the answer.
 
         Args:
             rows: to be held out.
@@ -205,14 +189,16 @@ class Method(ABC):
             context: seed and progress; its own start is replaced.
 
         Returns:
-            A fit by `light` that has a model, so that the held-out rows can be predicted; an
-            `InputError` is raised where it has none.
+            A fit by its `light`, which starts from the full one where it may. It has a model, so
+            that the held-out rows can be predicted; an `InputError` is raised where it has none.
         """
-        start = full.warm_start if self.warm_folds else None
+        method, start = self.winner(full), None
+        if method.warm_folds and full.warm_start is not None:
+            start = full.warm_start.of(method.name)
         rest = data.take(others(data.n, rows))
-        fit = self.light.checked_fit(rest, measure, context.starting(start))
+        fit = method.light.checked_fit(rest, measure, context.starting(start))
         if fit.model is None:
-            raise InputError(f"{self.name} has no model to check ({fit.status.message}).")
+            raise InputError(f"{method.name} has no model to check ({fit.status.message}).")
         return fit
 
     def hold_out(

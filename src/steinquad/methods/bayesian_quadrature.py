@@ -3,6 +3,7 @@
 import itertools
 import math
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Literal
 
 import jax
@@ -10,11 +11,12 @@ import jax.numpy as jnp
 import numpy as np
 import scipy.integrate
 
-from steinquad._types import Array, as_finite
+from steinquad._types import Array, as_finite, is_count
 from steinquad.dataset import Dataset
 from steinquad.errors import InputError
 from steinquad.fit import Context, Fit
-from steinquad.fitting.gaussian_process import Fixed, Problem, fit_gaussian_process
+from steinquad.fitting.gaussian_process import Problem, fit_gaussian_process
+from steinquad.fitting.standard_frame import still_obstacle
 from steinquad.kernels import Kernel, Matern, embed
 from steinquad.measures.base import Measure
 from steinquad.measures.factors import Factors
@@ -63,6 +65,7 @@ class BayesianQuadrature(Method):
     criterion: Criterion = "leave_one_out"
     memory_limit: float = 6.0
     name: str = "BQ"
+    expensive = warm_folds = True  # a few hyperparameters hardly remember any single point
 
     def __post_init__(self) -> None:
         if not isinstance(self.kernel, Kernel):
@@ -78,11 +81,8 @@ class BayesianQuadrature(Method):
             if not (given > 0).all():
                 raise InputError(f"lengthscales is {self.lengthscales!r}; give positive numbers.")
             object.__setattr__(self, "lengthscales", tuple(given.tolist()))
-        degree = self.mean
-        if isinstance(degree, bool) or (
-            degree not in ("zero", "constant") and not (isinstance(degree, int) and degree >= 0)
-        ):
-            raise InputError(f"mean is {degree!r}; give 'zero', 'constant' or a degree >= 0.")
+        if self.mean not in ("zero", "constant") and not is_count(self.mean, 0):
+            raise InputError(f"mean is {self.mean!r}; give 'zero', 'constant' or a degree >= 0.")
         for option, least in (("noise", "at least"), ("amplitude", "above")):
             value = getattr(self, option)
             if value == "fit":
@@ -93,16 +93,6 @@ class BayesianQuadrature(Method):
         check_choices(self, criterion=("leave_one_out", "likelihood"))
         if not self.memory_limit > 0:
             raise InputError(f"memory_limit is {self.memory_limit!r}; give a number of GiB > 0.")
-
-    @property
-    def expensive(self) -> bool:
-        """True: every evaluation of the criterion factors an n by n matrix, n^3 operations."""
-        return True
-
-    @property
-    def warm_folds(self) -> bool:
-        """True: a start has only a few hyperparameters, which hardly remember any single point."""
-        return True
 
     def obstacle(self, data: Dataset, measure: Measure | None) -> str | None:
         """Why it cannot be used on such data, or None.
@@ -127,15 +117,10 @@ class BayesianQuadrature(Method):
                 f"lengthscales has {len(self.lengthscales)} entries but x has {data.dim} "
                 "coordinates; give one number or one for each."
             )
-        kept = data.effective_weights > 0
         needed = self._count(data.dim) + 2
-        if kept.sum() < needed:
-            return f"x has {kept.sum()} points of positive weight; {self.name} needs {needed}."
-        still = np.ptp(data.x[kept], axis=0) == 0
-        if still.any():
-            name = data.names[int(np.flatnonzero(still)[0])]
-            return f"x does not vary in coordinate {name}; leave that coordinate out."
-        return memory_obstacle(int(kept.sum()), self.memory_limit)
+        if data.n < needed:
+            return f"x has {data.n} points of positive weight; {self.name} needs {needed}."
+        return still_obstacle(data) or memory_obstacle(data.n, self.memory_limit)
 
     def fit(self, data: Dataset, measure: Measure | None, context: Context) -> Fit:
         """Find the hyperparameters, condition, integrate; see `Method.fit`.
@@ -149,7 +134,7 @@ class BayesianQuadrature(Method):
         assert measure is not None
         factors = measure.factors()
         assert factors is not None
-        z = factors.affine.points(data.x[data.effective_weights > 0])
+        z = factors.affine.points(data.x)
         separate = self.lengthscales != "isotropic"
         frame = ProductFrame(
             KernelGram(self.kernel),
@@ -159,12 +144,15 @@ class BayesianQuadrature(Method):
             z.std(axis=0),
             _exponents(data.dim, self._degree),
         )
-        fixed = Fixed(
-            None if isinstance(self.lengthscales, str) else np.log(self.lengthscales / frame.unit),
-            None if self.noise == "fit" else float(self.noise),
-            None if self.amplitude == "fit" else float(self.amplitude),
+        given = None if isinstance(self.lengthscales, str) else np.asarray(self.lengthscales)
+        problem = Problem(
+            Points.of(data, measure),
+            frame,
+            self.criterion,
+            log_lengthscales=None if given is None else np.log(given / frame.unit),
+            noise=None if self.noise == "fit" else float(self.noise),
+            amplitude=None if self.amplitude == "fit" else float(self.amplitude),
         )
-        problem = Problem(Points.of(data, measure), frame, self.criterion, fixed)
         return fit_gaussian_process(problem, data, context)
 
     @property
@@ -265,17 +253,13 @@ class ProductFrame:
         marginals of a coordinate are integrated once; Gauss rules make those of normal and
         uniform ones exact.
         """
-        if len(self.exponents) == 0:
-            return np.zeros(0)
-        degree = int(self.exponents.max())
+        degree = int(self.exponents.max(initial=0))
         total = np.zeros(len(self.exponents))
-        known: dict[tuple[int, Marginal], Array] = {}
         for weight, marginals in zip(self.factors.weights, self.factors.components, strict=True):
             product = np.full(len(self.exponents), weight)
             for i, marginal in enumerate(marginals):
-                if (i, marginal) not in known:
-                    known[i, marginal] = _moments(marginal, self.center[i], self.unit[i], degree)
-                product *= known[i, marginal][self.exponents[:, i]]
+                moments = _moments(marginal, self.center[i], self.unit[i], degree)
+                product *= moments[self.exponents[:, i]]
             total += product
         return total
 
@@ -290,6 +274,7 @@ def _exponents(dim: int, degree: int) -> np.ndarray:
     return np.array(exponents, dtype=int).reshape(len(exponents), dim)
 
 
+@lru_cache(maxsize=256)  # components of a mixture share marginals
 def _moments(marginal: Marginal, center: float, unit: float, degree: int) -> Array:
     """`E[((z - center) / unit)^k]` for k up to `degree`."""
     powers = np.arange(degree + 1)

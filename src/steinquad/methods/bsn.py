@@ -6,19 +6,20 @@ from typing import Any, Literal
 
 import numpy as np
 
-from steinquad._types import Array
-from steinquad.checking.error_bar import check_of, disagreement, distance, widened
+from steinquad._linalg import geometric_mean
+from steinquad._types import Array, is_count
+from steinquad.checking.error_bar import check_of, checked, distance, widened
 from steinquad.checking.folds import folds_of, others
 from steinquad.checking.held_out import HeldOut
 from steinquad.dataset import Dataset
 from steinquad.errors import InputError
 from steinquad.fit import Context, Fit, Status
 from steinquad.fitting.ensemble import Ensemble, Split, Trainer, splits, train_ensemble
-from steinquad.fitting.member import Member
+from steinquad.fitting.ensemble_answer import Member, NetworkModel
 from steinquad.fitting.pieces import Partition, between_points, fit_by_pieces
 from steinquad.fitting.race import choose_shape, deepened, is_rough
 from steinquad.fitting.shapes import Limits, Shape
-from steinquad.fitting.standard_frame import NetworkModel, StandardFrame, score_obstacle
+from steinquad.fitting.standard_frame import StandardFrame, score_obstacle
 from steinquad.fitting.trajectory import Trajectory
 from steinquad.measures.base import Measure
 from steinquad.methods.base import Method, check_choices
@@ -91,17 +92,12 @@ class BSN(Method):
     pieces: Literal["auto", "one"] = "auto"
     limits: Limits = field(default_factory=Limits)
     name: str = "BSN"
+    expensive = True
 
     def __post_init__(self) -> None:
-        for option, word in {
-            "width": "auto",
-            "depth": "auto",
-            "folds": "auto",
-            "members": "all",
-        }.items():
-            value = vars(self)[option]
-            whole = isinstance(value, int) and not isinstance(value, bool)
-            if value != word and not (whole and value >= 1):
+        for option in ("width", "depth", "folds", "members"):
+            value, word = vars(self)[option], "all" if option == "members" else "auto"
+            if value != word and not is_count(value, 1):
                 raise InputError(f"{option} is {value!r}; give an integer >= 1 or {word!r}.")
         check_choices(
             self,
@@ -146,14 +142,6 @@ class BSN(Method):
         return cls(**(published | options))
 
     @property
-    def expensive(self) -> bool:
-        """True: it trains several networks.
-
-        `Choose` therefore skips it where a cheap method already leaves next to nothing of f.
-        """
-        return True
-
-    @property
     def light(self) -> "BSN":
         """The same with the network of the first fold only.
 
@@ -163,7 +151,7 @@ class BSN(Method):
         return replace(self, members=1)
 
     @property
-    def holds_out(self) -> bool:
+    def holds_out(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         """Whether the answer is cross-fitted already: always, unless `folds=1`.
 
         With one network on all of the data, as in the paper, `Method.estimate` may still
@@ -205,10 +193,8 @@ class BSN(Method):
         else:
             shape, training = choose_shape(trainer, self._fixed)
             if is_rough(trainer) and not self._fixed:
-                by_pieces = None
-                if partition is not None:
-                    by_pieces = self._validated_pieces(data, measure, trainer)
-                if by_pieces is not None:
+                by_pieces = partition and self._validated_pieces(data, measure, trainer)
+                if by_pieces:
                     return by_pieces
                 shape, training = deepened(trainer, shape, training)
         if trainer.frame.outputs.noise is not None:
@@ -263,8 +249,7 @@ class BSN(Method):
         except InputError:  # a multiplier that needs a density, say
             return None
         missed = HeldOut.of([trial], [first.held], data, measure).rms_of_model[outputs.varying]
-        squares = np.maximum((missed / outputs.scale) ** 2, 1e-300)
-        if not np.exp(np.mean(np.log(squares))) < WORSE * trajectory.least:
+        if not geometric_mean((missed / outputs.scale) ** 2) < WORSE * trajectory.least:
             return None
         trajectory.settle(trial.mean)
         full = fit(one_member if self.members != "all" else all_members, everything)
@@ -283,6 +268,7 @@ class BSN(Method):
             return self.checked_fit(data, measure, context)
 
         def fit_box(b: int, part: Dataset) -> Fit:
+            # Without the measure, which is not that of the box.
             return self.checked_fit(part, None, replace(context, seed=context.seed + b))
 
         return fit_by_pieces(partition, data, fit_box)
@@ -307,8 +293,7 @@ def _checked_pieces(full: Fit, held_out: HeldOut) -> Fit:
     check = check_of(held_out, full.mean)
     std = np.maximum(full.std, check.std)
     away = distance(full.mean, check.mean, std, std > 0)
-    wide, check = widened(full, check, own_share=np.inf), replace(check, distance=away)
-    return replace(wide, check=check, status=disagreement(full.status, check))
+    return checked(widened(full, check, own_share=np.inf), replace(check, distance=away))
 
 
 def _weighted_by_noise(trainer: Trainer, shape: Shape, data: Dataset) -> Trainer:
@@ -321,7 +306,8 @@ def _weighted_by_noise(trainer: Trainer, shape: Shape, data: Dataset) -> Trainer
         rows = np.arange(data.n)
         missed = outputs.values - predict(pilot.network, trainer.seen_by(shape).at_all())
     misfit = outputs.misfit(missed, data.effective_weights[rows], rows)
-    return trainer.weighted(data.effective_weights * outputs.noise_weights(misfit))
+    weights = data.effective_weights * outputs.noise_weights(misfit)
+    return replace(trainer, frame=replace(trainer.frame, weights=weights))
 
 
 def _fit_of(
@@ -341,7 +327,7 @@ def _fit_of(
             return model(Points(x, measure=measure), False)[0]
 
         covariance = covariance + np.diag(between_points(partition.cuts, data.x, at))
-    theta0 = outputs.in_units(answer.plain[None])[0]
+    theta0 = outputs.in_units(answer.plain)
     fitted = np.mean([predict(member.network, frame.at_all()) for member in shown], axis=0)
     check = None
     if answer.held_out is not None:
@@ -400,14 +386,14 @@ def _stats(ensemble: Ensemble, trajectory: Trajectory) -> dict[str, Any]:
         "prior_precision": posterior.precisions.alpha,
         "noise": float(1 / np.sqrt(posterior.precisions.beta)),
         "effective_weights": posterior.precisions.gamma,
-        "posterior_std": outputs.spread_in_units(std[None])[0],
+        "posterior_std": outputs.spread_in_units(std),
         "variance_gap": posterior.gap,
         "jitter": posterior.jitter,
     }
     if answer.between is not None:
-        stats["between_std"] = outputs.spread_in_units(answer.between[None])[0]
+        stats["between_std"] = outputs.spread_in_units(answer.between)
     if answer.held_out is not None:
         error, _ = answer.held_out.standard_error
-        stats["cross_fitted_std"] = outputs.spread_in_units(error[None])[0]
+        stats["cross_fitted_std"] = outputs.spread_in_units(error)
         stats["corrected"] = answer.corrected
     return stats

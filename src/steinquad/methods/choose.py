@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from steinquad._linalg import geometric_mean
 from steinquad._types import as_count
-from steinquad.checking.error_bar import check_of, disagreement, widened
+from steinquad.checking.error_bar import check_of, checked, widened
 from steinquad.checking.folds import evenly_spaced, folds_of
 from steinquad.checking.held_out import HeldOut
 from steinquad.checking.plausibility import beside_average
@@ -57,6 +58,10 @@ class ChooseStart(WarmStart):
     starts: Mapping[str, WarmStart | None] = field(default_factory=dict)
     dropped: frozenset[str] = frozenset()
 
+    def of(self, method: str) -> WarmStart | None:
+        """The start of the winner; None for every other method."""
+        return self.starts.get(method)
+
 
 @dataclass(frozen=True)
 class Choose(Method):
@@ -79,6 +84,7 @@ class Choose(Method):
     methods: Sequence[Method] = field(default_factory=_family)
     folds: int = 5
     name: str = "Choose"
+    holds_out = True  # `fit` cross-fits the winner
 
     def __post_init__(self) -> None:
         if not self.methods:
@@ -91,11 +97,6 @@ class Choose(Method):
         double = next((name for name in names if names.count(name) > 1), None)
         if double:
             raise InputError(f"methods has two named {double!r}; give each its own name=.")
-
-    @property
-    def holds_out(self) -> bool:
-        """True: `fit` cross-fits the winner, so that `Method.estimate` makes no second check."""
-        return True
 
     def with_folds(self, folds: int) -> "Choose":
         """The same with so many folds of the check.
@@ -132,7 +133,7 @@ class Choose(Method):
         best = min([t for t in able if not t.violates] or able, key=lambda trial: trial.error)
         assert best.fit is not None
         method = best.method
-        warm = before.starts.get(method.name) or best.fit.warm_start
+        warm = before.of(method.name) or best.fit.warm_start
         full = method.checked_fit(data, measure, context.starting(warm))
         fit = self._cross_fitted(full, best, data, measure, context)
         behind = {trial.method.name for trial in trials if trial.behind(best)}
@@ -143,25 +144,6 @@ class Choose(Method):
             candidates=tuple(trial.row(chosen=trial is best, n=data.n) for trial in trials),
             chosen=method.name,
         )
-
-    def refit_without(
-        self,
-        rows: np.ndarray,
-        data: Dataset,
-        measure: Measure | None,
-        full: Fit,
-        context: Context,
-    ) -> Fit:
-        """The winner's fit to all but some rows, started from the winner's part of the warm start.
-
-        Candidates are not ranked again: the check is of the method that made the answer. Where
-        `full` was not made by a choice, as for a constant f, this method itself is refitted.
-        """
-        start, winner = full.warm_start, self.winner(full)
-        if winner is self:  # nothing was chosen yet
-            return super().refit_without(rows, data, measure, full, context)
-        own = start.starts.get(winner.name) if isinstance(start, ChooseStart) else None
-        return winner.refit_without(rows, data, measure, replace(full, warm_start=own), context)
 
     def _rank(
         self,
@@ -181,10 +163,8 @@ class Choose(Method):
                 note = f"a cheaper method leaves less than {WELL_ENOUGH:.0e} of the spread of f"
             if note is None and data.n < FEWEST_RANKED and np.isfinite(best):
                 note = "too few points to rank"
-            if note is not None:
-                trials.append(_Trial(method, note=note))
-            else:
-                trials.append(_trial(method, data, measure, context))
+            untried = _Trial(method, note=note)
+            trials.append(untried if note else _trial(method, data, measure, context))
         return trials
 
     def _cross_fitted(
@@ -203,13 +183,11 @@ class Choose(Method):
         two = method.expensive and data.n > LARGE_FOR_EXPENSIVE
         split = folds_of(data, 2 if two else min(self.folds, data.n // 2), context.seed)
         # Two folds are the halves of the ranking, so the trial has fitted one of them.
-        reused = best.fit if len(split) == 2 and best.whole else None
-        fits = [reused] if reused is not None else []
-        fits += [
-            method.refit_without(rows, data, measure, full, context) for rows in split[len(fits) :]
-        ]
+        fits = [best.fit] if best.fit and best.whole and len(split) == 2 else []
+        for rows in split[len(fits) :]:
+            fits.append(method.refit_without(rows, data, measure, full, context))
         check = check_of(HeldOut.of(fits, split, data, measure), full.mean)
-        return replace(widened(full, check), check=check, status=disagreement(full.status, check))
+        return checked(widened(full, check), check)
 
 
 @dataclass(frozen=True, eq=False)
@@ -273,16 +251,13 @@ def _trial(method: Method, data: Dataset, measure: Measure | None, context: Cont
     varying = spread > 0
     if not np.isfinite(rms).all():
         return _Trial(method, note="no finite held-out error")
-    # The floor keeps the logarithm finite for a model that is exact on the held-out points.
-    error = float(np.exp(np.mean(np.log(np.maximum(rms[varying] / spread[varying], 1e-300)))))
+    error = geometric_mean(rms[varying] / spread[varying])
     return _Trial(method, fit, error, whole=len(train) <= MOST_RANKED)
 
 
 def _with_trials(status: Status, able: list[_Trial], best: _Trial) -> Status:
     """A violated identity concerns the data, whichever method is chosen."""
-    for trial in able:
-        if trial.violates and trial is not best and status.code != "suspect":
-            assert trial.fit is not None
-            message = f"{trial.method.name} was set aside: {trial.fit.status.message}"
-            return Status("suspect", message)
-    return status
+    aside = next((trial for trial in able if trial.violates and trial is not best), None)
+    if aside is None or aside.fit is None or status.code == "suspect":
+        return status
+    return Status("suspect", f"{aside.method.name} was set aside: {aside.fit.status.message}")

@@ -52,6 +52,7 @@ class ControlFunctional(Method):
     criterion: Criterion = "leave_one_out"
     memory_limit: float = 6.0
     name: str = "CF"
+    expensive = warm_folds = True  # a few hyperparameters hardly remember any single point
 
     def __post_init__(self) -> None:
         if not isinstance(self.kernel, RadialKernel):
@@ -67,30 +68,15 @@ class ControlFunctional(Method):
         if not self.memory_limit > 0:
             raise InputError(f"memory_limit is {self.memory_limit!r}; give a number of GiB > 0.")
 
-    @property
-    def expensive(self) -> bool:
-        """True: every evaluation of the criterion factors an n by n matrix, n^3 operations."""
-        return True
-
-    @property
-    def warm_folds(self) -> bool:
-        """True: a start has only a few hyperparameters, which hardly remember any single point."""
-        return True
-
     def obstacle(self, data: Dataset, measure: Measure | None) -> str | None:
         """Why it cannot be used on such data, or None.
 
-        It needs three points of positive weight, a score at each of them, coordinates that vary,
-        and memory for the n by n covariance within `memory_limit`. No measure is needed where
-        scores are given.
+        It needs three points with scores, given or from the measure, coordinates that vary, and
+        memory for the n by n covariance.
         """
-        kept = data.effective_weights > 0
-        if kept.sum() < 3:
-            return f"x has {kept.sum()} points of positive weight; {self.name} needs at least 3."
-        reason = score_obstacle(data if kept.all() else data.take(np.flatnonzero(kept)), measure)
-        if reason:
-            return reason
-        return memory_obstacle(int(kept.sum()), self.memory_limit)
+        if data.n < 3:
+            return f"x has {data.n} points of positive weight; {self.name} needs at least 3."
+        return score_obstacle(data, measure) or memory_obstacle(data.n, self.memory_limit)
 
     def fit(self, data: Dataset, measure: Measure | None, context: Context) -> Fit:
         """Find the hyperparameters, solve, test the scores; see `Method.fit`.
@@ -106,11 +92,8 @@ class ControlFunctional(Method):
         affine = Affine.fit(data.x, kind, data.effective_weights)
         dim = data.dim if self.lengthscales == "separate" else 1
         frame = SteinFrame(SteinGram(self.kernel), dim, boundary, affine)
-        violation = None
-        if data.sampled:
-            value, slope = boundary(points)
-            drift = value * points.score + slope
-            violation = flux_violation(data.x, drift, value, data.effective_weights, data.names)
+        value, slope = boundary(points)
+        violation = flux_violation(data, value * points.score + slope, value)
         problem = Problem(points, frame, self.criterion, suspicion=violation)
         return fit_gaussian_process(problem, data, context)
 

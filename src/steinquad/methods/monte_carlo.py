@@ -30,11 +30,7 @@ class MonteCarlo(Method):
     """
 
     name: str = "MonteCarlo"
-
-    @property
-    def averages(self) -> bool:
-        """True: an average fits no model, so there is nothing to cross-fit."""
-        return True
+    averages = True
 
     def obstacle(self, data: Dataset, measure: Measure | None) -> str | None:
         """Why the data cannot be averaged, or None.

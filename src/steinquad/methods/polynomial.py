@@ -61,11 +61,7 @@ class Polynomial(Method):
         return self._regression(data, measure).fit(data, measure, context)
 
     def _regression(self, data: Dataset, measure: Measure | None) -> Regression:
-        choices: dict[str, Features] = {"cdf": CdfLegendre(), "score": ScorePolynomials()}
-        if self.features != "auto":
-            features = choices[self.features]
-        else:
-            features = choices["cdf"]
-            if features.obstacle(data, measure):
-                features = choices["score"]
+        features: Features = ScorePolynomials() if self.features == "score" else CdfLegendre()
+        if self.features == "auto" and features.obstacle(data, measure):
+            features = ScorePolynomials()
         return Regression(features=features, order=self.order, name=self.name)

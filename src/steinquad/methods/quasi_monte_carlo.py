@@ -32,14 +32,10 @@ class QuasiMonteCarlo(Method):
 
     replicates: int = 16
     name: str = "QuasiMonteCarlo"
+    averages = True
 
     def __post_init__(self) -> None:
         as_count("replicates", self.replicates, 2)
-
-    @property
-    def averages(self) -> bool:
-        """True: an average fits no model, so there is nothing to cross-fit."""
-        return True
 
     @property
     def design(self) -> Sobol:

@@ -8,7 +8,8 @@ import numpy as np
 from scipy.special import stdtrit
 
 from steinquad._float64 import float64
-from steinquad._types import Array, Progress
+from steinquad._linalg import geometric_mean
+from steinquad._types import Array, Progress, is_count
 from steinquad.checking.standard_error import ROUNDING, far_from_average, standard_error
 from steinquad.checking.stein_identities import mean_zero_violation
 from steinquad.dataset import Dataset
@@ -30,7 +31,7 @@ TESTED_ORDER = 2  # up to which features are tested to have mean zero on the dat
 LEAST_DOF = 5.0  # for comparing orders
 PATIENCE = 2  # orders without improvement after which higher ones are not tried
 # How the prior standard deviation of a weight falls with the degree of its feature: jumps, kinks,
-# and functions analytic in a small or a large neighbourhood.
+# and functions analytic in a small or a large neighborhood.
 DECAYS: dict[str, Callable[[Array], Array]] = {
     "none": np.ones_like,
     "degree^-2": lambda degree: degree**-2.0,
@@ -58,23 +59,18 @@ class Regression(Method):
     name: str = "Regression"
 
     def __post_init__(self) -> None:
-        order = self.order
-        if order != "auto" and (
-            isinstance(order, bool) or not isinstance(order, int) or order < 1
-        ):
-            raise InputError(f"order is {order!r}; give an integer >= 1 or 'auto'.")
+        if self.order != "auto" and not is_count(self.order, 1):
+            raise InputError(f"order is {self.order!r}; give an integer >= 1 or 'auto'.")
 
     def obstacle(self, data: Dataset, measure: Measure | None) -> str | None:
         """Why it cannot be used on such data, or None.
 
-        Either the features have an obstacle, such as scores that are missing, or fewer than four
-        points have positive weight. Whether an order has too many features for the points is for
-        `fit` to say.
+        Either that of the features, such as missing scores, or fewer than four points. Whether an
+        order has too many features for the points is for `fit` to say.
         """
         reason = self.features.obstacle(data, measure)
-        used = int(np.sum(data.effective_weights > 0))
-        if reason is None and used < 4:
-            reason = f"x has {used} points of positive weight; {self.name} needs at least 4."
+        if reason is None and data.n < 4:
+            reason = f"x has {data.n} points of positive weight; {self.name} needs at least 4."
         return reason
 
     def fit(self, data: Dataset, measure: Measure | None, context: Context) -> Fit:
@@ -94,14 +90,16 @@ class Regression(Method):
         orders = self._orders(features, data)
         phi = features(data.x, data.score, orders[-1])
         degrees = {order: features.degrees(order) for order in orders}
-        factored = factor(phi, outputs.values, importance)
-        candidates = _candidates(factored, degrees, data, context.progress)
-        for _ in range(0 if outputs.noise is None else NOISE_ROUNDS):
-            best = min(candidates, key=lambda each: each.spread)
-            misfit = outputs.misfit(best.fit.left_out, importance)
-            factored = factor(phi, outputs.values, importance * outputs.noise_weights(misfit))
+
+        def fitted(weights: Array) -> tuple[Factored, list[_Candidate], _Candidate]:
+            factored = factor(phi, outputs.values, weights)
             candidates = _candidates(factored, degrees, data, context.progress)
-        best = min(candidates, key=lambda each: each.spread)
+            return factored, candidates, min(candidates, key=lambda each: each.spread)
+
+        factored, candidates, best = fitted(importance)
+        for _ in range(0 if outputs.noise is None else NOISE_ROUNDS):
+            misfit = outputs.misfit(best.fit.left_out, importance)
+            factored, candidates, best = fitted(importance * outputs.noise_weights(misfit))
         fit = best.fit
         order, size = best.order, len(degrees[best.order])
         # A mean that is large beside the spread costs digits when it is subtracted.
@@ -174,7 +172,7 @@ class _Candidate:
     @property
     def error(self) -> float:
         """Root mean square held-out residual, geometric mean over the outputs."""
-        return float(np.exp(np.mean(np.log(np.sqrt(np.mean(self.fit.left_out**2, axis=0))))))
+        return geometric_mean(np.sqrt(np.mean(self.fit.left_out**2, axis=0)))
 
     @property
     def spread(self) -> float:
@@ -182,7 +180,7 @@ class _Candidate:
         if self.far:
             return np.inf
         half = float(stdtrit(max(self.dof, LEAST_DOF), 0.975))
-        return half * float(np.exp(np.mean(np.log(np.sqrt(self.variance)))))
+        return half * geometric_mean(np.sqrt(self.variance))
 
 
 def _candidates(

@@ -34,7 +34,7 @@ class Subset(Method):
     Args:
         method: which; one with a model of f, such as `sq.ControlFunctional()`.
         size: number of points it is fitted to. Of independent draws any, of chains those of the
-            first part of each, at least a fifth: the neighbours of a fitted draw, which may be
+            first part of each, at least a fifth: the neighbors of a fitted draw, which may be
             copies of it, tell nothing of what the fit leaves elsewhere.
         name: for tables; by default that of the method and the size.
 
@@ -49,6 +49,7 @@ class Subset(Method):
     method: Method
     size: int = 1000
     name: str = ""
+    holds_out = True  # the points that were not fitted correct the answer
 
     def __post_init__(self) -> None:
         if not isinstance(self.method, Method):
@@ -58,14 +59,9 @@ class Subset(Method):
             object.__setattr__(self, "name", f"{self.method.name} on {self.size} points")
 
     @property
-    def expensive(self) -> bool:
+    def expensive(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         """As the method itself: its fit to `size` points is most of the cost."""
         return self.method.expensive
-
-    @property
-    def holds_out(self) -> bool:
-        """True: the points that were not fitted are held out and correct the answer."""
-        return True
 
     def obstacle(self, data: Dataset, measure: Measure | None) -> str | None:
         """Why the points cannot be averaged, or some of them not be fitted, or None.
@@ -78,7 +74,7 @@ class Subset(Method):
         if reason:
             return reason
         fitted, others = self._split(data)
-        if np.count_nonzero(data.effective_weights[others]) < FEWEST_LEFT:
+        if len(others) < FEWEST_LEFT:
             return (
                 f"x has {data.n} points for a size of {self.size}, which leaves too few to "
                 "average; use the method by itself, or a smaller size."

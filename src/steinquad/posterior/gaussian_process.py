@@ -8,6 +8,7 @@ with unit-amplitude covariance K. With `M = K + nugget I (+ known variances / a^
 """
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import jax
 import numpy as np
@@ -22,6 +23,10 @@ BLOCK = 512  # new points that are predicted at a time
 FIRST_JITTER, LARGEST_JITTER = 1e-14, 1e-5  # relative to the mean of the diagonal
 # Factorize, invert a triangle, invert from a factor, each in place where asked to.
 POTRF, TRTRI, POTRI = scipy.linalg.get_lapack_funcs(("potrf", "trtri", "potri"), dtype=np.float64)
+
+# `L^-1 right` and `L^-T right` for a lower factor L.
+_forward = partial(scipy.linalg.solve_triangular, lower=True, check_finite=False)
+_backward = partial(_forward, trans=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,13 +95,6 @@ class GaussianProcessData:
         return self.noise is not None and self.amplitude is None
 
 
-def _covariance(data: GaussianProcessData, hyper: Hyperparameters) -> Array:
-    """M without jitter, in Fortran order."""
-    matrix = own_gram(data.gram, hyper.log_lengthscales, data.points)
-    matrix[np.diag_indices(data.n)] += _diagonal(data, hyper)
-    return matrix
-
-
 def _diagonal(data: GaussianProcessData, hyper: Hyperparameters) -> Array:
     """What is added to K: the nugget and, in units of the amplitude, the known variances."""
     added = np.full(data.n, hyper.nugget)
@@ -107,9 +105,8 @@ def _factorize(data: GaussianProcessData, hyper: Hyperparameters) -> tuple[Array
     """Lower Cholesky factor in place, the upper triangle undefined, and the jitter it took."""
     jitter = 0.0
     while True:
-        matrix = _covariance(data, hyper)
-        if jitter:
-            matrix[np.diag_indices(data.n)] += jitter
+        matrix = own_gram(data.gram, hyper.log_lengthscales, data.points)
+        matrix[np.diag_indices(data.n)] += _diagonal(data, hyper) + jitter
         scale = float(np.mean(np.diag(matrix)))
         factor, info = POTRF(matrix, lower=1, clean=0, overwrite_a=1)
         # A pivot that is rounding error passes, but nothing solved with it means anything.
@@ -119,20 +116,6 @@ def _factorize(data: GaussianProcessData, hyper: Hyperparameters) -> tuple[Array
             raise np.linalg.LinAlgError("the covariance is not positive definite")
         del matrix, factor
         jitter = max(FIRST_JITTER * scale, 10 * jitter)
-
-
-def _forward(factor: Array, right: Array) -> Array:
-    """`L^-1 right`."""
-    if right.shape[1] == 0:
-        return right
-    return scipy.linalg.solve_triangular(factor, right, lower=True, check_finite=False)
-
-
-def _backward(factor: Array, right: Array) -> Array:
-    """`L^-T right`."""
-    if right.shape[1] == 0:
-        return right
-    return scipy.linalg.solve_triangular(factor, right, lower=True, trans=1, check_finite=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,22 +157,18 @@ class GaussianProcess:
             numpy.linalg.LinAlgError: if the covariance stays indefinite up to `LARGEST_JITTER`.
         """
         factor, jitter = _factorize(data, hyper)
-        n, (q, k) = data.n, (data.basis.shape[1], data.y.shape[1])
+        n, q = data.basis.shape
         half_basis, half_y = _forward(factor, data.basis), _forward(factor, data.y)
         normal = scipy.linalg.cholesky(half_basis.T @ half_basis, lower=True)
-        projected = _forward(normal, half_basis.T @ half_y) if q else np.zeros((0, k))
-        coefficients = _backward(normal, projected) if q else np.zeros((0, k))
+        coefficients = _backward(normal, _forward(normal, half_basis.T @ half_y))
         left = half_y - half_basis @ coefficients
         energy = np.sum(left**2, axis=0)  # y^T Q y
         amplitude = hyper.amplitude
         if data.amplitude is None and not data.explicit:
-            floor = np.finfo(float).tiny
-            amplitude = np.sqrt(np.maximum(energy / max(n - q, 1), floor))
-        log_determinant = 2 * float(
-            np.sum(np.log(np.diag(factor))) + np.sum(np.log(np.diag(normal)))
-        )
+            amplitude = np.sqrt(np.maximum(energy / max(n - q, 1), np.finfo(float).tiny))
+        determinants = 2 * sum(np.sum(np.log(np.diag(each))) for each in (factor, normal))
         loss = 0.5 * np.sum(
-            energy / amplitude**2 + (n - q) * np.log(2 * np.pi * amplitude**2) + log_determinant
+            energy / amplitude**2 + (n - q) * np.log(2 * np.pi * amplitude**2) + determinants
         )
         return cls(
             data=data,
@@ -260,8 +239,6 @@ class GaussianProcess:
         variance = v0 - np.sum(half**2, axis=0)
         # What remains of v0 is not known better than its last digits.
         variance = np.maximum(variance, np.finfo(float).eps * v0)
-        if h.shape[1] == 0:
-            return variance
         missed = _forward(self.normal, h.T - self.weighted.T @ z)
         return variance + np.sum(missed**2, axis=0)
 
@@ -298,7 +275,7 @@ class GaussianProcess:
     @property
     def _projected(self) -> Array:
         """P with `M^-1 - Q = P^T P`, (q, n)."""
-        return _forward(self.normal, self.weighted.T) if self.normal.size else self.weighted.T
+        return _forward(self.normal, self.weighted.T)
 
     def inverse(self) -> Array:
         """The matrix Q, (n, n): as large as the covariance, so for subsets of the data only."""

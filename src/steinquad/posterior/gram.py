@@ -5,7 +5,6 @@ covariance function; on a CPU their arrays stay in a core's cache; and of a symm
 the tiles are enough.
 """
 
-from collections.abc import Iterator
 from functools import partial
 from typing import Any, Protocol, TypeAlias
 
@@ -30,8 +29,6 @@ class Gram(Protocol):
     ) -> jax.Array:
         """Covariances (n, m) between n rows and m columns."""
         ...
-
-    def __hash__(self) -> int: ...
 
 
 def own_gram(gram: Gram, logs: Array, points: KernelPoints) -> Array:
@@ -96,25 +93,17 @@ def _tile() -> int:
 def _tiles(points: KernelPoints) -> tuple[int, list[tuple[slice, KernelPoints]]]:
     """How many points, and their tiles with the rows that each is about."""
     n, size = len(jax.tree.leaves(points)[0]), _tile()
-    return n, [(rows, _padded(points, rows, size)) for rows in _slices(n, size)]
-
-
-def _slices(n: int, size: int) -> Iterator[slice]:
-    return (slice(start, min(start + size, n)) for start in range(0, n, size))
+    tiles = []
+    for start in range(0, n, size):
+        # The last tile is filled up with copies of the last point, which is one like any other.
+        rows = np.minimum(np.arange(start, start + size), n - 1)
+        tile = jax.tree.map(lambda a, rows=rows: np.asarray(a)[rows], points)
+        tiles.append((slice(start, min(start + size, n)), tile))
+    return n, tiles
 
 
 def _length(rows: slice) -> int:
     return rows.stop - rows.start
-
-
-def _padded(points: KernelPoints, rows: slice, size: int) -> KernelPoints:
-    """These rows, filled up with copies of the last, which is a point like any other."""
-
-    def pad(a: Array) -> Array:
-        part = np.asarray(a)[rows]
-        return np.concatenate([part, np.repeat(part[-1:], size - len(part), axis=0)])
-
-    return jax.tree.map(pad, points)
 
 
 @partial(jax.jit, static_argnums=0)

@@ -6,8 +6,8 @@ nothing is differentiated through a factorization.
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -22,18 +22,7 @@ from steinquad.posterior.gaussian_process import (
 )
 from steinquad.posterior.gram import pull_back
 
-__all__ = [
-    "Criterion",
-    "Optimum",
-    "bounds",
-    "left_out_loss",
-    "memory_obstacle",
-    "negative_log_likelihood",
-    "optimize",
-    "pack",
-    "subset",
-    "unpack",
-]
+__all__ = ["Criterion", "Optimum", "memory_obstacle", "optimize"]
 
 SMALL, LARGE = 400, 1200  # points of the first search, and of the one that starts from its result
 SMALL_STEPS, WARM_STEPS, LARGE_STEPS = 60, 15, 10
@@ -206,26 +195,24 @@ def optimize(
     before = steps * len(guesses)
     total = before + LARGE_STEPS * refined
 
+    def after(done: int) -> Callable[[int, float], None]:
+        return lambda step, loss: progress(done + step, total, loss)
+
     small = data.take(subset(data.n, SMALL, seed))
-    runs = []
-    for i, guess in enumerate(guesses):
-        report = partial(_report, progress, i * steps, total)
-        runs.append(_minimize(small, negative_log_likelihood, pack(data, guess), steps, report))
+    runs = [
+        _minimize(small, negative_log_likelihood, pack(data, guess), steps, after(i * steps))
+        for i, guess in enumerate(guesses)
+    ]
     best = min(runs, key=lambda run: run.loss)
     if refined:
         large = data.take(subset(data.n, LARGE, seed))
         scalable = data.noise is None and data.amplitude is None
         left_out = criterion == "leave_one_out" and scalable
         loss = left_out_loss if left_out else negative_log_likelihood
-        report = partial(_report, progress, before, total)
-        best = _minimize(large, loss, best.vector, LARGE_STEPS, report)
+        best = _minimize(large, loss, best.vector, LARGE_STEPS, after(before))
         runs.append(best)
     evaluations = sum(run.evaluations for run in runs)
     return Optimum(unpack(data, best.vector), evaluations, best.gain)
-
-
-def _report(progress: Progress, done: int, total: int, step: int, loss: float) -> None:
-    progress(done + step, total, loss)
 
 
 class _Run(NamedTuple):
@@ -253,13 +240,11 @@ def _minimize(
     losses: list[float] = []
 
     def loss(moved: Array) -> tuple[float, Array]:
-        try:
+        with suppress(np.linalg.LinAlgError):
             value, gradient = objective(data, first + directions @ moved)
-        except np.linalg.LinAlgError:
-            return UNACCEPTABLE, np.zeros_like(moved)
-        if not (np.isfinite(value) and np.isfinite(gradient).all()):
-            return UNACCEPTABLE, np.zeros_like(moved)
-        return value / data.y.size, gradient @ directions / data.y.size
+            if np.isfinite(value) and np.isfinite(gradient).all():
+                return value / data.y.size, gradient @ directions / data.y.size
+        return UNACCEPTABLE, np.zeros_like(moved)
 
     def step(intermediate_result: scipy.optimize.OptimizeResult) -> None:
         losses.append(float(intermediate_result.fun))

@@ -210,16 +210,13 @@ def _matrix_free(at: CompiledModel, fitted: _Fitted, seed: int) -> LaplacePoster
     shifted = ShiftedGram(operator, nystroem, alpha, beta)
     b = beta * columns[w] / a  # (p - k, k)
 
-    def form(v: Array) -> tuple[float, float]:
-        bounds = quadratic_form(shifted, v)
-        return bounds.lower, bounds.upper
-
     covariance, gap = np.diag(1.0 / a), 0.0
     for j in range(k):
-        lower, upper = form(b[:, j])
-        covariance[j, j] += upper
-        gap = max(gap, (upper - lower) / covariance[j, j])
+        bounds = quadratic_form(shifted, b[:, j])
+        covariance[j, j] += bounds.upper
+        gap = max(gap, (bounds.upper - bounds.lower) / covariance[j, j])
     for i, j in itertools.combinations(range(k), 2):  # polarization
-        plus, minus = form(b[:, i] + b[:, j]), form(b[:, i] - b[:, j])
-        covariance[i, j] = covariance[j, i] = (sum(plus) - sum(minus)) / 8
+        pair = (quadratic_form(shifted, b[:, i] + sign * b[:, j]) for sign in (1, -1))
+        plus, minus = (bounds.lower + bounds.upper for bounds in pair)
+        covariance[i, j] = covariance[j, i] = (plus - minus) / 8
     return LaplacePosterior(covariance, precisions, fitted.noise, gap, None, None, 0.0)

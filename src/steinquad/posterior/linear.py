@@ -54,22 +54,18 @@ class Factored:
         outside -= q @ (q.T @ outside)  # once more: what is left may be 1e-8 of it
         z = u.T @ projected  # (F, k)
         basis = q @ u  # (n, F)
-        k = self.y.shape[1]
-        ratios, weights = np.empty(k), np.empty((size, k))
-        betas, evidence, residual = np.empty(k), np.empty(k), np.empty_like(rows)
-        variance, leverage = np.empty(k), np.empty_like(rows)
+        rest = np.sum(outside**2, axis=0)  # (k,)
+        each = zip(z.T, rest, strict=True)
+        ratios = np.array([_best_ratio(values, own, left, self.total) for own, left in each])
+        precision = values[:, None] ** 2 + ratios  # (F, k), up to beta
+        shrink = ratios / precision
+        misfit = rest + np.sum(shrink * z**2, axis=0)
+        betas = (self.total - 1.0) / np.maximum(misfit, np.finfo(float).tiny)
+        weights = scale[:, None] * (vt.T @ (values[:, None] * z / precision))
+        residual = outside + basis @ (shrink * z)
+        leverage = w[:, None] + basis**2 @ (1.0 - shrink)
         center = vt @ (scale * self.feature_mean[:size])
-        for j in range(k):
-            rest = float(outside[:, j] @ outside[:, j])
-            ratios[j], evidence[j] = _best_ratio(values, z[:, j], rest, self.total)
-            ratio = ratios[j]
-            shrink = ratio / (values**2 + ratio)
-            misfit = rest + np.sum(shrink * z[:, j] ** 2)
-            betas[j] = (self.total - 1.0) / max(misfit, np.finfo(float).tiny)
-            weights[:, j] = scale * (vt.T @ (values * z[:, j] / (values**2 + ratio)))
-            residual[:, j] = outside[:, j] + basis @ (shrink * z[:, j])
-            leverage[:, j] = w + (basis**2) @ (1.0 - shrink)
-            variance[j] = (1.0 / self.total + np.sum(center**2 / (values**2 + ratio))) / betas[j]
+        variance = (1.0 / self.total + center**2 @ (1.0 / precision)) / betas
         theta0 = shift - self.feature_mean[:size] @ weights
         root = self.root[:, None]
         plain = np.divide(residual, root, out=np.zeros_like(residual), where=root > 0)
@@ -80,7 +76,6 @@ class Factored:
             variance,
             ratios * betas,
             betas,
-            evidence,
             plain,
             left_out,
             vt * scale,
@@ -98,7 +93,6 @@ class LinearPosterior:
         variance: of theta0, (k,).
         alpha: prior precision of each output.
         beta: noise precision of each output.
-        evidence: log evidence of each output up to a constant.
         residuals: `y - theta0 - Phi w`, (n, k).
         left_out: the same had the point been left out of the fit, exactly.
     """
@@ -108,7 +102,6 @@ class LinearPosterior:
     variance: Array
     alpha: Array
     beta: Array
-    evidence: Array
     residuals: Array
     left_out: Array
     _vt: Array  # right singular vectors times the prior scales
@@ -125,11 +118,8 @@ class LinearPosterior:
             total: of the weights of the data, `Factored.total`.
         """
         rows = (phi - feature_mean) @ self._vt.T
-        columns = [
-            (1.0 / total + rows**2 @ (1.0 / (self._values**2 + alpha / beta))) / beta
-            for alpha, beta in zip(self.alpha, self.beta, strict=True)
-        ]
-        return np.stack(columns, axis=1)
+        precision = self._values[:, None] ** 2 + self.alpha / self.beta
+        return (1.0 / total + rows**2 @ (1.0 / precision)) / self.beta
 
 
 def factor(phi: Array, y: Array, weights: Array) -> Factored:
@@ -150,8 +140,8 @@ def factor(phi: Array, y: Array, weights: Array) -> Factored:
     return Factored(q, r, root, mean, y)
 
 
-def _best_ratio(values: Array, z: Array, rest: float, total: float) -> tuple[float, float]:
-    """alpha/beta of highest evidence, beta eliminated; and the log evidence there."""
+def _best_ratio(values: Array, z: Array, rest: float, total: float) -> float:
+    """alpha/beta of highest evidence, beta eliminated."""
     squares = values**2
 
     def loss(log_ratio: Array) -> Array:
@@ -162,9 +152,8 @@ def _best_ratio(values: Array, z: Array, rest: float, total: float) -> tuple[flo
 
     grid = np.log(total) + np.linspace(np.log(LEAST_RATIO), np.log(LARGEST_RATIO), 45)
     while True:
-        losses = loss(grid)
-        best = int(np.argmin(losses))
+        best = int(np.argmin(loss(grid)))
         low, high = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
         if high - low < 1e-3:
-            return float(np.exp(grid[best])), -float(losses[best])
+            return float(np.exp(grid[best]))
         grid = np.linspace(low, high, 41)

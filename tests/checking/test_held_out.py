@@ -1,6 +1,4 @@
-"""Cross-fitting: unbiased, honest standard errors, blocks for chains, disagreement seen."""
-
-from dataclasses import dataclass
+"""Held-out points: unbiased, with honest standard errors, whatever the model is."""
 
 import numpy as np
 import numpyro.distributions as dist
@@ -8,7 +6,7 @@ import pytest
 import scipy.signal
 
 import steinquad as sq
-from steinquad.checking.folds import folds_of
+from steinquad.checking.held_out import HeldOut, residuals
 from steinquad.fit import Constant
 
 
@@ -47,40 +45,6 @@ def test_predictions_are_those_of_fits_that_have_not_seen_the_point():
     assert "predicted" not in est.to_dict()["check"]
 
 
-@dataclass(frozen=True)
-class Overfitted(sq.Method):
-    """Remembers its data and believes that their fit is perfect: what a check must expose."""
-
-    name: str = "Overfitted"
-
-    def fit(self, data, measure, context):
-        wrong = data.fx.mean(axis=0) + 1.0
-        return sq.Fit(
-            theta0=wrong,
-            covariance=np.array([[1e-6]]),
-            model=Constant(wrong, np.zeros(1)),
-            status=sq.Status("converged", "sure of itself"),
-        )
-
-
-def test_a_wrong_but_confident_method_is_suspect():
-    est = sq.integrate(rough, normal(2), n=400, method=Overfitted(), folds=4)
-    assert est.status.code == "suspect" and est.check.distance > 3
-    assert abs(est.check.mean - TRUTH) < 5 * est.check.std
-    sound = sq.integrate(rough, normal(2), n=400, method=sq.Polynomial(order=3), folds=4)
-    assert sound.status.code == "converged" and sound.check.distance < 3
-
-
-def test_parts_are_disjoint_random_or_in_blocks():
-    x = np.arange(20.0)
-    free = folds_of(sq.Dataset(x, x), 4, seed=0)
-    assert sorted(np.concatenate(free)) == list(range(20)) and np.any(np.diff(free[0]) > 1)
-    chain = folds_of(sq.Dataset(x, x, groups=np.zeros(20)), 4, seed=0)
-    assert all(np.all(np.diff(part) == 1) for part in chain)
-    replicates = folds_of(sq.Dataset(x, x, groups=np.repeat(np.arange(5), 4)), 2, seed=0)
-    assert [len(part) for part in replicates] == [12, 8]
-
-
 def test_chain_errors_count_autocorrelation():
     """AR(1) with phi = .9: errors sqrt(19) times those of as many independent draws."""
     ratios, naive = [], []
@@ -97,12 +61,41 @@ def test_chain_errors_count_autocorrelation():
     assert np.sqrt(np.mean(np.square(naive))) > 2  # negative control
 
 
-def test_bad_folds():
-    x = np.random.default_rng(0).standard_normal(20)
-    data = sq.Dataset(x, x**2, -x)
-    for folds, message in ((1, "folds is 1"), (-2, "folds is -2"), (15, "folds is 15")):
-        with pytest.raises(sq.InputError, match=message):
-            sq.estimate(data, method=sq.Polynomial(order=1), folds=folds)
-    grid = sq.Dataset(x, x**2, -x, sampled=False)
-    with pytest.raises(sq.InputError, match="not a sample"):
-        sq.estimate(grid, method=sq.Polynomial(order=1), folds=2)
+def constant(*values):
+    mean = np.array(values)
+    return sq.Fit(theta0=mean, covariance=np.eye(len(mean)), model=Constant(mean, 0 * mean))
+
+
+@pytest.mark.parametrize("d", [1, 2, 5])
+def test_values_by_hand_in_the_order_of_the_data(d):
+    """Constant models: theta0 + f - g is f itself, whichever fold a row is of."""
+    x = np.random.default_rng(d).standard_normal((6, d))
+    data = sq.Dataset(x, np.stack([x.sum(axis=1), np.arange(6.0)], axis=1))
+    split = [np.array([5, 0]), np.array([3, 2])]  # rows 1 and 4 are in every fit
+    held = HeldOut.of([constant(1.0, 2.0), constant(3.0, -4.0)], split, data, None)
+    np.testing.assert_array_equal(held.rows, [0, 2, 3, 5])
+    np.testing.assert_allclose(held.values, data.fx[held.rows], rtol=1e-15, atol=1e-15)
+    np.testing.assert_array_equal(held.theta0[:, 1], [2, -4, -4, 2])
+    np.testing.assert_allclose(held.predicted[[0, 2, 3, 5], 0], [1, 3, 3, 1], rtol=1e-14)
+    assert np.isnan(held.predicted[[1, 4]]).all() and held.folds == 2
+    np.testing.assert_allclose(held.mean, data.fx[held.rows].mean(axis=0), rtol=1e-14, atol=1e-15)
+    # an offset of the model is an error of the model, but not of the corrected answer
+    square = np.mean((data.fx[held.rows] - held.theta0) ** 2, axis=0)
+    np.testing.assert_allclose(held.rms_of_model, np.sqrt(square))
+    np.testing.assert_allclose(held.rms, data.fx[held.rows].std(axis=0))
+
+
+def test_weights_and_groups_follow_their_rows():
+    x, weights = np.arange(8.0), np.arange(1.0, 9.0)
+    data = sq.Dataset(x, x, weights=weights, groups=np.repeat([0, 1], 4))
+    held = HeldOut.of([constant(0.0)], [np.array([6, 1])], data, None)
+    np.testing.assert_allclose(held.weights / held.weights.sum(), [2 / 9, 7 / 9])
+    np.testing.assert_array_equal(held.groups, [0, 1])
+    assert held.mean == pytest.approx((2 * 1 + 7 * 6) / 9)
+
+
+def test_residuals_leave_the_values_and_the_rows_of_no_fold_alone():
+    values = np.arange(5.0)[:, None]
+    left = residuals(values, [np.array([4]), np.array([0, 1])], [np.full((1, 1), 9.0), values[:2]])
+    np.testing.assert_array_equal(left[:, 0], [0, 0, 2, 3, -5])
+    np.testing.assert_array_equal(values[:, 0], np.arange(5.0))
