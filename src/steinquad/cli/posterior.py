@@ -13,6 +13,7 @@ from steinquad.chains.targets import as_target
 from steinquad.cli.tables import column_names
 from steinquad.errors import InputError
 from steinquad.studies.evaluation import find
+from steinquad.terminal.commands import AsJson
 
 __all__ = ["posterior"]
 
@@ -33,7 +34,7 @@ def posterior(
     path: Annotated[
         Path | None, typer.Option(help="Write the table (.csv) or the draws with it (.nc) here.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Mean, sd and quantiles of every parameter, better than the averages of the draws."""
     if model is not None and scores is not None:

@@ -2,7 +2,8 @@
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from steinquad.report.outline import outline
 from steinquad.studies.study import Study
 from steinquad.summaries.statistic import Statistic
 
-__all__ = ["FORMATS", "check_targets", "write"]
+__all__ = ["FORMATS", "check_targets", "replaced", "write"]
 
 FORMATS: dict[str, Callable[[dict[str, Any]], str]] = {
     ".html": lambda content: to_html(content["study"]["name"], outline(content)),
@@ -50,7 +51,9 @@ def write(
     check_targets(targets, Path(study.store))
     content = collect(study, estimate, distribution, progress=progress)
     for target in targets:
-        _replace(target, FORMATS[target.suffix.lower()](content))
+        text = FORMATS[target.suffix.lower()](content)
+        with replaced(target) as partial:
+            partial.write_text(text, encoding="utf-8")
     return content
 
 
@@ -71,14 +74,18 @@ def check_targets(paths: Sequence[Path], store: Path) -> None:
             )
 
 
-def _replace(path: Path, text: str) -> None:
-    """Write the whole file, or leave what was there."""
+@contextmanager
+def replaced(target: Path) -> Iterator[Path]:
+    """A file to write to, which takes the place of the target once it is whole.
+
+    Whatever goes wrong leaves what was there, and an `OSError` is an `InputError` with its reason.
+    """
     # Beside the target, so that the replacement is one step within a file system.
-    partial = path.with_name(path.name + ".part")
+    partial = target.with_name(target.name + ".part")
     try:
-        partial.write_text(text, encoding="utf-8")
-        os.replace(partial, path)
+        yield partial
+        os.replace(partial, target)
     except OSError as error:
-        raise InputError(f"target {path} cannot be written ({error.strerror}).") from None
+        raise InputError(f"target {target} cannot be written ({error.strerror}).") from None
     finally:
         partial.unlink(missing_ok=True)

@@ -15,17 +15,12 @@ from steinquad._types import Array
 from steinquad.errors import InputError
 from steinquad.paper.commands.values import BATCH, Values, evaluate
 from steinquad.problems.goodwin import PARAMETERS
-from steinquad.terminal.help import GroupedHelp
+from steinquad.terminal.commands import new_app
 from steinquad.terminal.progress import progress_bar
 
 __all__ = ["app"]
 
-app = typer.Typer(
-    help="Write draws, values and scores of a problem to a file.",
-    cls=GroupedHelp,
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
+app = new_app("Write draws, values and scores of a problem to a file.")
 
 
 @app.command()
@@ -66,14 +61,13 @@ def goodwin(
     columns |= {f"score_{name}": sample.score[:, i] for i, name in enumerate(PARAMETERS)}
     columns |= dict(zip(PARAMETERS, problem.integrand(sample.x).T, strict=True))
     _write({**columns, "chain": sample.groups}, file)
-    console = Console()
+    console = Console(highlight=False, markup=False)
     for note in sample.notes:
-        console.print(f"Note: {note}.", highlight=False, markup=False)
+        console.print(f"Note: {note}.")
     failed = sample.stats.get("failed_proposals", sample.stats.get("divergences", 0))
     console.print(
         f"{n} draws of {len(np.unique(sample.groups))} chains in {file}, acceptance "
-        f"{np.mean(sample.stats['acceptance']):.2f}, {failed} proposals failed.",
-        highlight=False,
+        f"{np.mean(sample.stats['acceptance']):.2f}, {failed} proposals failed."
     )
 
 

@@ -213,9 +213,9 @@ def _list() -> None:
             table.add_row(item, figure.name, *counts, title)
         else:
             table.add_row(item, SKETCHES, "0", "0", title)
-    console = Console()
-    console.print(table, highlight=False)
-    console.print("quick, paper: how many runs the preset has.", highlight=False)
+    console = Console(highlight=False, markup=False)
+    console.print(table)
+    console.print("quick, paper: how many runs the preset has.")
 
 
 def _parse_seeds(text: str | None) -> list[int] | None:

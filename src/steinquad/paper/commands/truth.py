@@ -9,7 +9,7 @@ from typing import Annotated
 import numpy as np
 import typer
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 import steinquad as sq
 from steinquad.errors import InputError
@@ -18,7 +18,7 @@ from steinquad.paper.commands.values import Values, evaluate
 from steinquad.paper.reference import Reference, contradictions
 from steinquad.problems.goodwin import PARAMETERS
 from steinquad.problems.wind_farm import truth_of
-from steinquad.terminal.help import GroupedHelp
+from steinquad.terminal.commands import AsJson, new_app
 from steinquad.terminal.progress import progress_bar
 
 __all__ = ["app"]
@@ -27,14 +27,7 @@ DISAGREEMENT = 1  # exit code
 AGREEMENT = 2e-8  # relative: eight digits are stored for Goodwin
 STANDARD_ERRORS = 3.0  # apart, for a contradiction of the wind farm's one computation
 
-app = typer.Typer(
-    help="Compute the truth of a problem again and check what is stored.",
-    cls=GroupedHelp,
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+app = new_app("Compute the truth of a problem again and check what is stored.")
 
 
 @app.command()
@@ -130,19 +123,17 @@ def wind_farm(
 
 
 def _print(names: Sequence[str], rows: Sequence[Reference], trouble: Sequence[str]) -> None:
-    console = Console()
-    table = Table(box=None, pad_edge=False)
-    table.add_column("by", no_wrap=True)
-    for name in names:
-        table.add_column(f"E[{name}]".replace("[", r"\["), justify="right", no_wrap=True)
+    console = Console(highlight=False, markup=False)  # markup would swallow the [f] of E[f]
+    columns = (Column(f"E[{name}]", justify="right", no_wrap=True) for name in names)
+    table = Table(Column("by", no_wrap=True), *columns, box=None, pad_edge=False)
     for row in rows:
         table.add_row(row.name, *(f"{value:.10f}" for value in row.mean))
         if row.std.any():
             table.add_row("  +-", *(f"{value:.1e}" for value in row.std))
     console.print(table)
     if not any(row.name == "stored" for row in rows):
-        console.print("No truth is stored for these data.", highlight=False)
+        console.print("No truth is stored for these data.")
     for sentence in trouble:
-        console.print(f"Contradiction: {sentence}.", highlight=False, markup=False)
+        console.print(f"Contradiction: {sentence}.")
     if not trouble:
-        console.print("All agree.", highlight=False)
+        console.print("All agree.")
