@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -10,12 +10,11 @@ from typing import Any
 from steinquad._types import Progress
 from steinquad.errors import InputError
 from steinquad.estimate import Estimate
-from steinquad.report.content import collect
+from steinquad.report.content import Distribution, collect
 from steinquad.report.html import to_html
 from steinquad.report.markdown import to_markdown
 from steinquad.report.outline import outline
 from steinquad.studies.study import Study
-from steinquad.summaries.statistic import Statistic
 
 __all__ = ["FORMATS", "check_targets", "replaced", "write"]
 
@@ -30,7 +29,7 @@ def write(
     study: Study,
     *paths: str | Path,
     estimate: Estimate | None = None,
-    distribution: Mapping[str, Sequence[Statistic]] | None = None,
+    distribution: Distribution | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Estimate from what a study has stored, and write what was found.
@@ -49,7 +48,7 @@ def write(
     """
     targets = [Path(path) for path in paths]
     check_targets(targets, Path(study.store))
-    content = collect(study, estimate, distribution, progress=progress)
+    content = collect(study, estimate, distribution, progress)
     for target in targets:
         text = FORMATS[target.suffix.lower()](content)
         with replaced(target) as partial:
@@ -68,9 +67,9 @@ def check_targets(paths: Sequence[Path], store: Path) -> None:
         if path.resolve() == store.resolve():
             raise InputError(f"target {path} is the store of the study; give another file.")
         if path.suffix.lower() not in FORMATS or not path.parent.is_dir():
-            endings = ", ".join(FORMATS)
             raise InputError(
-                f"target {path} cannot be written; give a file ending in {endings} in a directory."
+                f"target {path} cannot be written; give a file ending in {', '.join(FORMATS)} in "
+                "a directory."
             )
 
 

@@ -75,7 +75,9 @@ def _block(block: Block) -> str:
         case Table():
             return _table(block)
         case Figure(svg, caption, numbers):
-            more = "" if numbers is None else _details(numbers)
+            more = ""
+            if numbers is not None:
+                more = f"<details><summary>Numbers</summary>{_table(numbers)}</details>"
             return f"<figure>{svg}<figcaption>{markup(caption)}</figcaption>{more}</figure>"
         case Quote(text):
             return f"<pre>{markup(text, lines=True)}</pre>"
@@ -94,10 +96,6 @@ def _table(table: Table) -> str:
     lines = "\n".join(rows)
     kind = ' class="shares"' if table.bars else ""
     return f"<table{kind}><thead><tr>{head}</tr></thead>\n<tbody>\n{lines}\n</tbody></table>"
-
-
-def _details(table: Table) -> str:
-    return f"<details><summary>Numbers</summary>{_table(table)}</details>"
 
 
 def _bar(first: float, total: float) -> str:
