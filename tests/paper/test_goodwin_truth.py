@@ -5,7 +5,7 @@ import pytest
 
 import steinquad as sq
 from steinquad.paper import goodwin_truth as ways
-from steinquad.paper.reference import Reference, contradictions
+from steinquad.paper.goodwin_truth import Reference, contradictions
 from steinquad.problems.goodwin import PARAMETERS
 
 

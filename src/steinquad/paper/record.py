@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, NamedTuple
 
-__all__ = ["REFUSED", "Mark", "Record", "Run"]
+__all__ = ["REFUSED", "Mark", "Record", "Run", "finite"]
 
 REFUSED = "refused"  # status of a run whose method would not have it
 
@@ -120,10 +120,7 @@ class Record:
         """
         row = asdict(self)
         flat = {**row.pop("run"), **row}
-        plain = {
-            name: None if isinstance(value, float) and not math.isfinite(value) else value
-            for name, value in flat.items()
-        }
+        plain = {k: finite(v) if isinstance(v, float) else v for k, v in flat.items()}
         return json.dumps(plain, allow_nan=False)
 
     @classmethod
@@ -145,3 +142,8 @@ class Record:
             return cls(run=run, trajectory=trajectory, **row)
         except (AttributeError, KeyError, TypeError):
             raise ValueError("not a record") from None
+
+
+def finite(value: float) -> float | None:
+    """A number as a record may hold it: JSON has no NaN and no infinity, so None for these."""
+    return float(value) if math.isfinite(value) else None

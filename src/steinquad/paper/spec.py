@@ -7,6 +7,7 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from importlib.resources import files
+from itertools import product
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -147,10 +148,10 @@ class Spec:
             seen = SEEN_ALONG if panel[0] in ALONG_TRAINING else QUANTITIES
             _check_names(f"{self.name}.panels", panel[1:], seen)
         for preset in PRESETS:
-            size = self.preset(preset)
-            size.check(f"{self.name}.{preset}")
-            self._check_lines(size, f"{self.name}.{preset}")
-            self._check_points(size, f"{self.name}.{preset}")
+            size, where = self.preset(preset), f"{self.name}.{preset}"
+            size.check(where)
+            self._check_lines(size, where)
+            self._check_points(size, where)
 
     def preset(self, name: PresetName) -> Preset:
         """The sizes of that name, one of `PRESETS`.
@@ -171,19 +172,14 @@ class Spec:
             seeds: other seeds than the preset's.
         """
         size = self.preset(preset)
+        chosen = range(size.seeds) if seeds is None else seeds
+        cases = product(sorted(size.n), chosen, size.d, self.problems, self.methods, self.designs)
         runs = []
-        for n in sorted(size.n):
-            for seed in range(size.seeds) if seeds is None else seeds:
-                for d in size.d:
-                    for problem in self.problems:
-                        for method in self.methods:
-                            if n > size.most.get(method, n):
-                                continue
-                            most = size.steps.get(method, size.max_steps)
-                            steps = {"max_steps": most} if takes_steps(method) else {}
-                            for design in self.designs:
-                                settings = {"design": design, **steps}
-                                runs.append(Run(problem, method, n, d, seed, settings))
+        for n, seed, d, problem, method, design in cases:
+            if n <= size.most.get(method, n):
+                most = size.steps.get(method, size.max_steps)
+                steps = {"max_steps": most} if takes_steps(method) else {}
+                runs.append(Run(problem, method, n, d, seed, {"design": design, **steps}))
         return runs
 
     def _check_lines(self, size: Preset, where: str) -> None:

@@ -13,7 +13,7 @@ from rich.console import Console
 import steinquad as sq
 from steinquad._types import Array
 from steinquad.errors import InputError
-from steinquad.paper.commands.values import BATCH, Values, evaluate
+from steinquad.paper.commands.values import BATCH, ChainsPath, Values, ValuesPath, evaluate
 from steinquad.problems.goodwin import PARAMETERS
 from steinquad.terminal.commands import new_app
 from steinquad.terminal.progress import progress_bar
@@ -38,9 +38,7 @@ def goodwin(
     data_seed: Annotated[int, typer.Option(help="Seed of the data.")] = 0,
     rtol: Annotated[float, typer.Option(help="Tolerance of the ODE solver.")] = 1e-8,
     observations: Annotated[int, typer.Option(help="Number of observation times.")] = 2400,
-    path: Annotated[
-        Path | None, typer.Option(help="Directory to keep the chains in, to go on after a stop.")
-    ] = None,
+    path: ChainsPath = None,
 ) -> None:
     """Chains of the Goodwin posterior: w_* are the points, a1, a2, k, alpha the values."""
     if sampler not in ("mala", "nuts"):
@@ -78,9 +76,7 @@ def wind_farm(
     seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 0,
     physics: Annotated[str, typer.Option(help="p22 or p26.")] = "p22",
     simulator: Annotated[str, typer.Option(help="jax, or pywake (extra wind).")] = "jax",
-    path: Annotated[
-        Path | None, typer.Option(help="File to keep values in, to go on after a stop.")
-    ] = None,
+    path: ValuesPath = None,
 ) -> None:
     """Independent draws of the seven inputs, their scores score_*, and the thrust coefficient."""
     _check_writable(file)

@@ -64,7 +64,7 @@ def reproduce(
         raise InputError(f"--jobs is {jobs}; give an integer >= 1.")
     chosen = _parse_seeds(seeds)
     if name == SKETCHES or (name == "all" and not pack):
-        _sketch(path)
+        typer.echo(f"Sketches in {' and '.join(map(str, sketches(path)))}.")
     if name == SKETCHES:
         return
     figures = [specs.load(each) for each in (specs.names() if name == "all" else [name])]
@@ -110,10 +110,6 @@ def _pack(name: str, figures: Sequence[Spec], path: Path) -> None:
         typer.echo(f"{len(store.records)} records in {store.packed}.")
 
 
-def _sketch(path: Path) -> None:
-    typer.echo(f"Sketches in {' and '.join(map(str, sketches(path)))}.")
-
-
 def _part(
     name: str,
     figures: Sequence[Spec],
@@ -124,25 +120,22 @@ def _part(
 ) -> dict[str, list[Run]]:
     """The runs that are asked for, by figure."""
     runs = {figure.name: figure.runs(preset, seeds) for figure in figures}
-    every = [run for each in runs.values() for run in each]
-    for option, given, known in (
-        ("--method", methods, {run.method: None for run in every}),
-        ("--n", sizes, {run.n: None for run in every}),
-    ):
+    wanted = {"method": methods, "n": sizes}
+    for field, given in wanted.items():
+        known = {getattr(run, field): None for each in runs.values() for run in each}
         for value in given or ():
             if value not in known:
                 raise InputError(
-                    f"{option} is {value!r}, which {name} does not have with preset {preset}; "
+                    f"--{field} is {value!r}, which {name} does not have with preset {preset}; "
                     f"choose of {', '.join(map(str, known))}."
                 )
-    return {
-        figure: [
-            run
-            for run in every
-            if (not methods or run.method in methods) and (not sizes or run.n in sizes)
-        ]
-        for figure, every in runs.items()
-    }
+    for field, given in wanted.items():
+        if given:
+            runs = {
+                figure: [run for run in each if getattr(run, field) in given]
+                for figure, each in runs.items()
+            }
+    return runs
 
 
 def _run(

@@ -3,7 +3,6 @@
 import json
 import math
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated
 
 import numpy as np
@@ -14,8 +13,8 @@ from rich.table import Column, Table
 import steinquad as sq
 from steinquad.errors import InputError
 from steinquad.paper import goodwin_truth
-from steinquad.paper.commands.values import Values, evaluate
-from steinquad.paper.reference import Reference, contradictions
+from steinquad.paper.commands.values import ChainsPath, Values, ValuesPath, evaluate
+from steinquad.paper.goodwin_truth import Reference, contradictions
 from steinquad.problems.goodwin import PARAMETERS
 from steinquad.problems.wind_farm import truth_of
 from steinquad.terminal.commands import AsJson, new_app
@@ -38,9 +37,7 @@ def goodwin(
     points: Annotated[int, typer.Option(help="Sobol points, 16 times a power of 2.")] = 16384,
     rtol: Annotated[float, typer.Option(help="Tolerance of the ODE solver.")] = 1e-9,
     draw_seed: Annotated[int, typer.Option(help="Seed of draws and scrambles.")] = 0,
-    path: Annotated[
-        Path | None, typer.Option(help="Directory to keep the chains in, to go on after a stop.")
-    ] = None,
+    path: ChainsPath = None,
     as_json: AsJson = False,
 ) -> None:
     """Posterior means of the Goodwin oscillator, by NUTS with Stein polynomials and by Sobol."""
@@ -78,9 +75,7 @@ def wind_farm(
     ] = 32768,
     replicates: Annotated[int, typer.Option(help="Independent scrambles.")] = 16,
     seed: Annotated[int, typer.Option(help="Seed of the scrambles.")] = 0,
-    path: Annotated[
-        Path | None, typer.Option(help="File to keep values in, to go on after a stop.")
-    ] = None,
+    path: ValuesPath = None,
     as_json: AsJson = False,
 ) -> None:
     """Expected thrust of the wind farm by scrambled Sobol points: 12 CPU ms an evaluation."""
