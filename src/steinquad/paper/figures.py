@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from steinquad.paper.methods import METHODS
 from steinquad.paper.spec import ALONG_TRAINING, QUANTITIES, Spec
 from steinquad.paper.summary import Cell
-from steinquad.plotting.canvas import new_figure
+from steinquad.plotting.figures import new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

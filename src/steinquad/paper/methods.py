@@ -152,18 +152,13 @@ def build_problem(name: str, d: int) -> Problem[float]:
         mean is the integral.
     """
     family, _, member = name.partition("-")
-    if family == "goodwin":
-        return _parameter(PARAMETERS.index(member))
+    if family == "genz":
+        return genz(member, d)
     if family == "wind":
         return wind_farm(inputs="direction") if name == ONE_INPUT else wind_farm()
-    return genz(member, d)
-
-
-def _parameter(column: int) -> Problem[float]:
-    """The posterior mean of one parameter of the Goodwin oscillator."""
-    whole = goodwin()
+    whole, column = goodwin(), PARAMETERS.index(member)
     return Problem(
-        name=f"{whole.name}-{PARAMETERS[column]}",
+        name=f"{whole.name}-{member}",
         integrand=lambda w: whole.integrand(w)[:, column],
         measure=whole.measure,
         truth=float(whole.truth[column]),

@@ -159,7 +159,5 @@ def _mean(values: Sequence[float], form: str) -> str:
 
 
 def _with_spread(values: Sequence[float]) -> str:
-    if not values:
-        return ""
     spread = f" +- {statistics.stdev(values):.1e}" if len(values) > 1 else ""
-    return f"{statistics.fmean(values):.1e}{spread}"
+    return _mean(values, ".1e") + spread

@@ -61,7 +61,12 @@ class Training:
             clock: CPU seconds.
         """
         frame = _frame(problem, n, seed)
-        data, network = frame.at_all(), self._initial(frame.dim, seed)
+        layers = Layers(
+            dim=frame.dim, width=self.width, depth=self.depth, activation=self.activation
+        )
+        field = MLP.initialize(seed, layers)
+        network = SteinNetwork(jnp.zeros(1), field if self.stein else PlainMLP.like(field))
+        data = frame.at_all()
         optimizer = self.optimizer
         if isinstance(optimizer, Adam):
             optimizer = replace(optimizer, seed=seed)
@@ -98,11 +103,6 @@ class Training:
             "loss": trajectory[-1].loss if trajectory else None,
             "trajectory": trajectory,
         }
-
-    def _initial(self, dim: int, seed: int) -> SteinNetwork:
-        layers = Layers(dim=dim, width=self.width, depth=self.depth, activation=self.activation)
-        field = MLP.initialize(seed, layers)
-        return SteinNetwork(jnp.zeros(1), field if self.stein else PlainMLP.like(field))
 
 
 def _frame(problem: Problem[float], n: int, seed: int) -> StandardFrame:

@@ -210,20 +210,13 @@ def _predicted(estimate: Estimate, j: int) -> dict[str, Any] | None:
 def _effects(indices: Sensitivity, names: tuple[str, ...], j: int) -> list[dict[str, Any]]:
     """Of every input, or group of inputs that depend on each other, the most important first."""
     effects = []
-    for i, columns in enumerate(indices.columns):
-        curve = indices.curves[i]
-        effects.append(
-            {
-                "inputs": [names[column] for column in columns],
-                **{name: float(getattr(indices, name)[i, j]) for name in INDICES},
-                "curve": curve
-                and {
-                    "x": curve.x.tolist(),
-                    "mean": curve.mean[:, j].tolist(),
-                    "std": curve.std[:, j].tolist(),
-                },
-            }
-        )
+    for i, (columns, curve) in enumerate(zip(indices.columns, indices.curves, strict=True)):
+        effect: dict[str, Any] = {"inputs": [names[column] for column in columns], "curve": None}
+        effect |= {name: float(getattr(indices, name)[i, j]) for name in INDICES}
+        if curve is not None:
+            mean, std = curve.mean[:, j].tolist(), curve.std[:, j].tolist()
+            effect["curve"] = {"x": curve.x.tolist(), "mean": mean, "std": std}
+        effects.append(effect)
     return sorted(effects, key=lambda each: -np.nan_to_num(each["total"]))
 
 

@@ -88,8 +88,8 @@ def _table(table: Table) -> str:
     head += '<th scope="col">share</th>' if table.bars else ""
     rows = []
     for i, row in enumerate(table.rows):
-        kinds = ("<td>" if j < table.left else '<td class="number">' for j in range(len(row)))
-        cells = "".join(f"{td}{markup(cell)}</td>" for td, cell in zip(kinds, row, strict=True))
+        cells = "".join(f"<td>{markup(cell)}</td>" for cell in row[: table.left])
+        cells += "".join(f'<td class="number">{markup(cell)}</td>' for cell in row[table.left :])
         if table.bars:
             cells += f'<td class="bar">{_bar(*table.bars[i])}</td>'
         rows.append(f"<tr>{cells}</tr>")

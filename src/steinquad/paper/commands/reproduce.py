@@ -79,14 +79,6 @@ def reproduce(
         if not draw:
             deaths += _run(figure, preset, path, requested[figure.name], jobs)
         drawn += _draw(figure, preset, path)
-    if deaths:
-        _name_deaths(deaths)
-        raise typer.Exit(DIED)
-    if not drawn:
-        raise InputError(f"path {path} has no records of {name}, preset {preset}; run it first.")
-
-
-def _name_deaths(deaths: Sequence[workers.Death]) -> None:
     for death in deaths:
         run = death.run
         typer.echo(
@@ -94,6 +86,10 @@ def _name_deaths(deaths: Sequence[workers.Death]) -> None:
             f"exit code {death.exit_code} and is tried again next time; has it enough memory?",
             err=True,
         )
+    if deaths:
+        raise typer.Exit(DIED)
+    if not drawn:
+        raise InputError(f"path {path} has no records of {name}, preset {preset}; run it first.")
 
 
 def _store(path: Path, name: str) -> RecordStore:
@@ -195,17 +191,14 @@ def _list() -> None:
     figures = [specs.load(name) for name in specs.names()]
     of = {item: figure for figure in figures for item in figure.items}
     table = Table(box=None, pad_edge=False)
-    for heading in ("item", "name", "quick", "paper", "shows"):
+    for heading in ("item", "name", *specs.PRESETS, "shows"):
         number = heading in specs.PRESETS
         table.add_column(heading, justify="right" if number else "left", no_wrap=True)
     rows = [(item, title, of.get(item)) for item, title in ITEMS.items()]
     rows += [("ours", figure.title, figure) for figure in figures if not figure.items]
     for item, title, figure in rows:
-        if figure is not None:
-            counts = [str(len(figure.runs(preset))) for preset in specs.PRESETS]
-            table.add_row(item, figure.name, *counts, title)
-        else:
-            table.add_row(item, SKETCHES, "0", "0", title)
+        counts = [str(len(figure.runs(preset)) if figure else 0) for preset in specs.PRESETS]
+        table.add_row(item, figure.name if figure else SKETCHES, *counts, title)
     console = Console(highlight=False, markup=False)
     console.print(table)
     console.print("quick, paper: how many runs the preset has.")

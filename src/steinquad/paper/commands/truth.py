@@ -45,13 +45,12 @@ def goodwin(
     sq.Polynomial(order=order)  # refuses a bad one now, not after the chains
     problem = sq.problems.goodwin(seed, rtol=rtol)
     with progress_bar(label="Sobol", enabled=not as_json) as progress:
-        rows = [goodwin_truth.by_importance(problem, points, seed=draw_seed, progress=progress)]
+        sobol = goodwin_truth.by_importance(problem, points, seed=draw_seed, progress=progress)
     with progress_bar(label="NUTS", enabled=not as_json) as progress:
-        rows.append(
-            goodwin_truth.by_nuts(
-                problem, draws, order=order, seed=draw_seed, path=path, progress=progress
-            )
+        nuts = goodwin_truth.by_nuts(
+            problem, draws, order=order, seed=draw_seed, path=path, progress=progress
         )
+    rows = [sobol, nuts]
     if not np.isnan(problem.truth).any():
         rows.insert(0, Reference("stored", problem.truth, np.zeros_like(problem.truth)))
     trouble = list(contradictions(rows, PARAMETERS, rtol=AGREEMENT + rtol))
