@@ -38,6 +38,7 @@ def integrate(
     figure: Annotated[Path | None, typer.Option(help="Save a figure of the fit here.")] = None,
 ) -> None:
     """Estimate E[f] from points, values and scores in a file."""
+    # Here rather than in the registry, whose message does not name the option.
     if method not in registry.names():
         raise InputError(f"--method is {method!r}; choose one of {', '.join(registry.names())}.")
     table = read_table(file)
@@ -45,6 +46,7 @@ def integrate(
     values = select(table, "--value", value)
     data = sq.Dataset(
         points,
+        # One column is one integrand, whose answer is a number and not an array.
         values[:, 0] if values.shape[1] == 1 else values,
         score=None if score is None else select(table, "--score", score),
         support=None if support is None else parse_support(support),

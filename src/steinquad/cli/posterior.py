@@ -39,6 +39,7 @@ def posterior(
     """Mean, sd and quantiles of every parameter, better than the averages of the draws."""
     if model is not None and scores is not None:
         raise InputError("--model and --scores are both given; give one of them.")
+    # Before the fits, so that they are not lost to a wrong name.
     if path is not None and (path.suffix not in (".csv", ".nc") or not path.parent.is_dir()):
         raise InputError(f"--path {path} cannot be written; give a .csv or .nc in a directory.")
     tree = _read(file)

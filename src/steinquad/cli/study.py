@@ -66,7 +66,7 @@ def run(
 ) -> None:
     """Evaluate what is missing and estimate; stop it as you like and run it again."""
     study = Study.load(file)
-    if report:
+    if report:  # before the runs: a wrong name should not cost them
         reports.check_targets(report, Path(study.store))
     try:
         with _run_bar(study, enabled=not as_json) as watch:
@@ -87,6 +87,7 @@ def status(file: File, as_json: AsJson = False) -> None:
     """How far a study is, also while it runs."""
     study = Study.load(file)
     counts = study.status()
+    # Only if anything is stored: a store that is not there yet refuses to be read.
     failures = study.evaluations.failures() if counts.failed else {}
     kept = study.kept_estimates()
     elapsed = study.evaluations.sessions().seconds if counts.done else 0.0
@@ -174,7 +175,7 @@ def _wrote(paths: Iterable[Path]) -> str:
 def _show(study: Study, answer: Estimate, as_json: bool) -> dict[str, tuple[Statistic, ...]]:
     """The answer, and the distributions where the file asks for them, which it returns."""
     statistics: dict[str, tuple[Statistic, ...]] = {}
-    if isinstance(study.outputs, Mapping):
+    if isinstance(study.outputs, Mapping):  # a list of names asks for no distributions
         with progress_bar(enabled=not as_json) as progress:
             statistics = study.distribution(answer, progress=progress)
     if as_json:

@@ -26,7 +26,7 @@ def read_table(path: Path) -> pa.Table:
             return pyarrow.parquet.read_table(path)
         return pyarrow.csv.read_csv(path)
     except (pa.ArrowException, OSError) as error:
-        reason = str(error).splitlines()[0]
+        reason = str(error).splitlines()[0]  # Arrow goes on for lines, a complaint is one
         raise InputError(f"file {path} cannot be read as CSV or Parquet ({reason}).") from None
 
 

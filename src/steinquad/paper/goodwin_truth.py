@@ -106,6 +106,7 @@ def by_importance(
     for replicate in range(REPLICATES):
         z = ndtri(qmc.Sobol(dim, rng=rng).random(each))
         w = affine.shift + z @ affine.matrix.T
+        # Constants of both densities are left out: they cancel in the weighted mean.
         log_ratio = problem.measure.log_density(w) + np.sum(z**2, axis=1) / 2
         weights = np.exp(log_ratio - log_ratio.max())
         means.append(weights @ problem.integrand(w) / weights.sum())

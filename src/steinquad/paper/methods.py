@@ -111,6 +111,7 @@ def takes_steps(name: str) -> bool:
     True for the published network and for trainings that are followed. Only their runs carry that
     setting, so a record of another method serves whatever the number is.
     """
+    # By equality: each access to a class method makes another object.
     return METHODS[name].func in (sq.BSN.paper, Training)
 
 
@@ -124,6 +125,7 @@ def build_method(name: str, max_steps: int | None = None) -> sq.Method | Trainin
     method = METHODS[name]
     if max_steps is None or not takes_steps(name):
         return method()
+    # Else that of `BSN.paper`, which is called without one.
     optimizer = method.keywords.get("optimizer", sq.LBFGS(rtol=0.0))
     return method(optimizer=replace(optimizer, max_steps=max_steps))
 

@@ -33,19 +33,12 @@ class Run:
 
     @property
     def key(self) -> str:
-        """The run as one line of text: equal for two runs exactly if they are the same.
-
-        JSON with sorted names, settings included, by which a store finds the record of a run and
-        skips what was done before.
-        """
+        """The run as one line of JSON: equal for two runs exactly if they are the same."""
         return json.dumps(asdict(self), sort_keys=True)
 
     @property
     def group(self) -> str:
-        """The key of the run whatever its seed: common to those that are averaged.
-
-        Records with one group make one `Cell`, that is a row of a table or a point of a figure.
-        """
+        """The key of the run whatever its seed: common to the records of one `Cell`."""
         return json.dumps({**asdict(self), "seed": None}, sort_keys=True)
 
 
@@ -138,6 +131,7 @@ class Record:
         names = [f.name for f in fields(Run)]
         try:
             run = Run(**{name: row.pop(name) for name in names})
+            # Records of before have no trajectory.
             trajectory = tuple(Mark(*mark) for mark in row.pop("trajectory", ()))
             return cls(run=run, trajectory=trajectory, **row)
         except (AttributeError, KeyError, TypeError):

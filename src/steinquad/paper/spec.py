@@ -151,12 +151,7 @@ class Spec:
             self._check_points(size, where)
 
     def preset(self, name: PresetName) -> Preset:
-        """The sizes of that name, one of `PRESETS`.
-
-        Args:
-            name: "quick" for the small sizes, "paper" for the sizes of the
-                published experiments.
-        """
+        """The sizes of that name, one of `PRESETS`."""
         return self.quick if name == "quick" else self.paper
 
     def runs(self, preset: PresetName, seeds: Iterable[int] | None = None) -> list[Run]:

@@ -135,6 +135,7 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     unfinished = path.with_name(path.name + ".part")
     with unfinished.open("wb") as stream:
         yield stream
+        # On the disk before it has the name: a crash must not leave an empty file there.
         stream.flush()
         os.fsync(stream.fileno())
     os.replace(unfinished, path)

@@ -39,29 +39,18 @@ class Cell:
 
     @property
     def run(self) -> Run:
-        """One of the runs; all but its seed is common to all.
-
-        It says what the cell is about: problem, method, n, d and settings. Use it for labels, not
-        for the seed, which is that of the first record.
-        """
+        """The first of the runs; all but its seed is common to all, so use it for labels."""
         return self.records[0].run
 
     @property
     def design(self) -> str:
-        """The name of the design that placed the points.
-
-        Records without that setting were made with independent draws, so "iid" is the answer for
-        them.
-        """
+        """The name of the design that placed the points."""
+        # Records of before have no such setting, and independent draws.
         return self.run.settings.get("design", "iid")
 
     @property
     def trajectories(self) -> list[Sequence[Mark]]:
-        """One of each training that was looked at along the way.
-
-        A sequence of marks for each seed, in increasing iterations; empty for methods that only
-        answer with an estimate.
-        """
+        """The marks of each training that was looked at along the way, one sequence a seed."""
         return [record.trajectory for record in self.records if record.trajectory]
 
     def values(self, quantity: str) -> list[float]:

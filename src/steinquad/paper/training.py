@@ -86,6 +86,7 @@ class Training:
 
         def mark(step: int, seconds: float, weights: Array) -> Mark:
             at, condition = jnp.asarray(weights), None
+            # At powers of ten and at the end: a Hessian takes as long as many steps.
             if self.activation != "relu" and (step == steps or str(step).strip("0") == "1"):
                 matrix = np.asarray(hessian(at, network, data, PENALTY))
                 condition = finite(condition_number(matrix))

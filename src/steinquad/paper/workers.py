@@ -87,7 +87,7 @@ def records_of(
                 else:
                     worker.begin(following)
                     busy[worker.connection] = worker
-                yield answer
+                yield answer  # last: the worker need not wait for the caller
     finally:
         for worker in busy.values():
             worker.end()
@@ -214,11 +214,10 @@ def _rest() -> float:
 
 def _forget_peak() -> bool:
     """Set the peak back to the memory of now; False where that is not possible."""
-    try:
+    with suppress(OSError):
         CLEAR.write_text("5")
-    except OSError:
-        return False
-    return True
+        return True
+    return False
 
 
 def _memory(which: str) -> float:

@@ -147,6 +147,7 @@ def _widened(side: tuple[float, float], log: bool) -> tuple[float, float]:
         low, high = math.log10(low), math.log10(high)
     room = 0.05 * (high - low)
     if room < 1e-12 * max(abs(low), abs(high), 1e-300):
+        # One value only, or two that differ by rounding.
         room = 0.5 if log else max(abs(low), 1e-300) * 0.1
     low, high = low - room, high + room
     return (10.0**low, 10.0**high) if log else (low, high)
@@ -171,6 +172,7 @@ def _ticks(side: tuple[float, float], log: bool) -> tuple[int, list[tuple[float,
     if -3 <= power <= 4 and -smallest <= DIGITS - 1:
         power = 0
     decimals = max(power - smallest, 0)
+    # + 0.0: no minus before a zero.
     return power, [(value, f"{value / 10.0**power + 0.0:.{decimals}f}") for value in values]
 
 
@@ -198,7 +200,7 @@ def _even(low: float, high: float) -> tuple[float, list[float]]:
 
 
 def _power_label(value: float) -> str:
-    power = math.floor(math.log10(value) + 1e-9)
+    power = math.floor(math.log10(value) + 1e-9)  # 1000 may come as 999.9999999999999
     if -2 <= power <= 3:
         return f"{value:g}"
     lead = f"{value / 10.0**power:.4g}"

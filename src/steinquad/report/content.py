@@ -63,6 +63,7 @@ def collect(
     look = study.look()
     data = look.data
     refused = None
+    # Another process may have stored more since the estimate was made: it is made again.
     if estimate is None or estimate.stats.get("evaluations") != data.n:
         estimate, distribution = None, None
         try:
@@ -167,6 +168,7 @@ def _averages(data: Gathered, j: int) -> list[dict[str, Any]]:
         weights, groups = data.weights[:m], data.replicates
         groups = None if groups is None else groups[:m]
         error = half = None
+        # The spread of replicates is known once each of them has a point.
         if groups is None or len(np.unique(groups)) == REPLICATES:
             (error,), dof = standard_error(values[:m, None], weights, groups)
             error, half = float(error), float(stdtrit(dof, 0.975) * error)
@@ -217,6 +219,7 @@ def _effects(indices: Sensitivity, names: tuple[str, ...], j: int) -> list[dict[
             mean, std = curve.mean[:, j].tolist(), curve.std[:, j].tolist()
             effect["curve"] = {"x": curve.x.tolist(), "mean": mean, "std": std}
         effects.append(effect)
+    # NaN, of an output that does not vary, would leave the order to chance.
     return sorted(effects, key=lambda each: -np.nan_to_num(each["total"]))
 
 

@@ -24,8 +24,7 @@ def convergence(output: dict[str, Any]) -> str:
     """
     looks, averages, last = output["convergence"], output["average"], output["mean"]
     n = [look["n"] for look in looks]
-    low = [look["interval95"][0] - last for look in looks]
-    high = [look["interval95"][1] - last for look in looks]
+    low, high = ([look["interval95"][side] - last for look in looks] for side in (0, 1))
     averages = averages if len(looks) == 1 else []
     average, counts = [each["mean"] - last for each in averages], [each["n"] for each in averages]
     known = [each for each in averages if each["half95"] is not None]
@@ -96,6 +95,7 @@ def predictions(output: dict[str, Any]) -> str:
     wide = (min(*simulated, *predicted), max(*simulated, *predicted))
     axes = Axes(wide, wide, ("predicted", output["unit"]), ("simulated", output["unit"]))
     axes.line(wide, wide, "line-b")
+    # Faint and small: up to a thousand of them, which would hide the line.
     axes.dots(predicted, simulated, "dot-a faint", radius=2.0)
     return axes.svg(f"Simulated against predicted values of {output['name']}")
 
