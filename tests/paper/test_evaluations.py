@@ -10,10 +10,9 @@ import steinquad as sq
 from steinquad.measures import as_measure
 from steinquad.paper import evaluations as module
 from steinquad.paper.evaluations import evaluations
-from steinquad.paper.methods import COSTLY, DIMENSIONS, build_problem
+from steinquad.paper.methods import DIMENSIONS
 from steinquad.paper.record import Run
 from steinquad.paper.workers import execute, records_of
-from steinquad.problems.goodwin import PARAMETERS, TRUTHS
 from steinquad.problems.problem import Problem
 
 
@@ -51,19 +50,6 @@ def normal(monkeypatch):
 
     monkeypatch.setattr(module, "goodwin_mala", chains)
     return [Problem(f"w{j}", lambda w, j=j: w[:, j], measure, 0.0, "") for j in range(2)], begun
-
-
-@pytest.mark.parametrize("name", COSTLY)
-def test_problems_have_the_stored_truths(name):
-    problem = build_problem(name, DIMENSIONS[name])
-    assert problem.measure.dim == DIMENSIONS[name]
-    if name == "wind-farm":
-        assert problem.truth == sq.problems.wind_farm().truth
-    else:
-        column = PARAMETERS.index(name.removeprefix("goodwin-"))
-        assert problem.truth == TRUTHS[0][column]
-        w = np.log([[1.0, 3.0, 1.1, 0.5]])
-        np.testing.assert_allclose(problem.integrand(w), np.exp(w[:, column]))
 
 
 def test_values_are_made_once_for_all_methods(tmp_path):
@@ -166,3 +152,12 @@ def test_from_end_to_end(tmp_path):
     for record in records:
         assert record.evaluation_seconds > 0 and record.error is not None
         assert execute(record.run, tmp_path).estimate == record.estimate
+
+
+def test_cpu_seconds_count_work_and_not_waiting():
+    start = module.cpu_seconds()
+    threading.Event().wait(0.2)
+    waited = module.cpu_seconds()
+    while module.cpu_seconds() < waited + 0.1:
+        pass
+    assert 0 <= waited - start < 0.15

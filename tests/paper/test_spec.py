@@ -1,15 +1,9 @@
 """Specs are data: all of ours load, unknown keys and names are one clear sentence."""
 
-import re
-from pathlib import Path
-
 import pytest
 
 import steinquad as sq
-from steinquad.paper.items import ITEMS, SKETCHES
-from steinquad.paper.methods import METHODS, build_method, takes_steps
 from steinquad.paper.spec import ALONG_TRAINING, PRESETS, load, names
-from steinquad.paper.training import Training
 
 TINY = """
 items = ["Table 1"]
@@ -54,35 +48,6 @@ def test_ours_load_and_no_run_is_there_twice(name):
         runs = spec.runs(preset)
         assert len({run.key for run in runs}) == len(runs) > 0
     assert {run.seed for run in spec.runs("paper")} >= {run.seed for run in spec.runs("quick")}
-
-
-def test_no_item_of_the_paper_has_two_specs():
-    items = [item for name in names() for item in load(name).items]
-    assert len(set(items)) == len(items)
-
-
-def test_the_page_has_every_item_with_its_command():
-    page = Path(__file__).parents[2] / "docs" / "reproduction.md"
-    commands = {
-        item: f"`steinquad reproduce {name}`" for name in names() for item in load(name).items
-    }
-    commands |= dict.fromkeys(SKETCHES, "`steinquad reproduce sketches`")
-    listed = {}
-    for line in page.read_text().splitlines():
-        cells = line.split(" | ")
-        if line.startswith("| ") and cells[1].startswith("`steinquad reproduce "):
-            listed |= dict.fromkeys(_items(cells[0]), cells[1])
-    assert listed == commands and listed.keys() == ITEMS.keys()
-
-
-def _items(cell):
-    """Of a row: `| [Figures 15-17, 21](file)` are four."""
-    head = re.sub(r"\(.*", "", cell).strip("| []")
-    kind, _, numbers = head.partition(" ")
-    for part in numbers.split(", ") if kind in ("Table", "Figure", "Figures") else ():
-        first, _, last = part.partition("-")
-        for number in range(int(first), int(last or first) + 1):
-            yield f"{kind.removesuffix('s')} {number}"
 
 
 def test_runs(tiny):
@@ -157,20 +122,3 @@ def test_unknown_names_are_refused():
         load("table2")
     with pytest.raises(sq.InputError, match="cannot be read"):
         load("none.toml")
-
-
-@pytest.mark.parametrize("name", METHODS)
-def test_methods_are_as_published(name):
-    method = build_method(name, 7)
-    if isinstance(method, sq.BSN):
-        assert takes_steps(name) and method.folds == 1 and not method.flat
-        assert method.optimizer == sq.LBFGS(max_steps=7, rtol=0.0)
-        assert build_method(name).optimizer == sq.BSN.paper().optimizer
-    if isinstance(method, sq.BayesianQuadrature):
-        assert (method.mean, method.criterion) == ("zero", "likelihood")
-    if name == "Default":
-        assert isinstance(method, sq.Choose)
-    if isinstance(method, Training):
-        assert takes_steps(name) and method.optimizer.max_steps == 7
-        assert method.stein == name.startswith("BSN")
-        assert (method.activation == "relu") == name.endswith("ReLU")

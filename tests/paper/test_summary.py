@@ -3,7 +3,7 @@
 import pytest
 from made_up_records import made_up
 
-from steinquad.paper.record import Record, Run
+from steinquad.paper.record import Run
 from steinquad.paper.spec import QUANTITIES
 from steinquad.paper.summary import Cell
 
@@ -36,10 +36,3 @@ def test_what_was_refused_has_no_numbers_at_all():
 def test_no_std_is_no_number():
     cell = Cell([made_up(RUN, std=None), made_up(RUN, std=0.0)])
     assert cell.values("std") == cell.values("calibration") == []
-
-
-def test_records_of_before_have_no_evaluations_apart():
-    line = made_up(RUN, evaluation_seconds=6.0).to_json()
-    assert Record.from_json(line).total_seconds == 8.0
-    old = Record.from_json(line.replace(', "evaluation_seconds": 6.0', ""))
-    assert old.evaluation_seconds is None and old.total_seconds == 2.0

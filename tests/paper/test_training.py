@@ -62,8 +62,3 @@ def test_a_training_is_a_record(monkeypatch):
     assert Record.from_json(record.to_json()) == record
     assert record.error == abs(record.estimate - record.truth) and record.std is None
     assert record.trajectory[-1].iteration == 5 and np.isfinite(record.loss)
-
-
-def test_the_one_input_wind_farm_is_there():
-    problem = workers.build_problem("wind-farm-direction", 1)
-    assert problem.measure.dim == 1 and problem.truth == pytest.approx(0.746083)

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 import scipy.stats as st
+from small_study import HERE
 
 import steinquad as sq
 
@@ -69,3 +70,21 @@ def good(tmp_path_factory):
     )
     study.run()
     return written(study, folder)
+
+
+@pytest.fixture(params=["good", "bad"])
+def report(request):
+    return request.getfixturevalue(request.param)
+
+
+@pytest.fixture
+def make(tmp_path):
+    """A small study of one of the integrands, by plain average unless it says otherwise."""
+
+    def study(name="smooth", inputs=None, **settings):
+        inputs = inputs or sq.Product({"a": st.norm(), "b": st.uniform(0, 1)})
+        fixed = {"method": sq.MonteCarlo(), "directory": HERE, "where": "here", "retries": 0}
+        integrand = f"integrands.py:{name}"
+        return sq.Study(integrand, inputs, tmp_path / "s.sqlite", 64, **(fixed | settings))
+
+    return study

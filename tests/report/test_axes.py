@@ -16,7 +16,7 @@ from steinquad.report.axes import Axes, _ticks
     ],
 )
 def test_logarithmic_ticks(low, high, labels):
-    assert [label for _, label in _ticks((low, high), 5, True)[1]] == labels
+    assert [label for _, label in _ticks((low, high), True)[1]] == labels
 
 
 def test_every_range_has_ticks_inside():
@@ -25,7 +25,7 @@ def test_every_range_has_ticks_inside():
         low = 10.0 ** rng.uniform(-12, 6)
         high = low * (1 + 10.0 ** rng.uniform(-2, 4))
         for log in (True, False):
-            values = [value for value, _ in _ticks((low, high), 5, log)[1]]
+            values = [value for value, _ in _ticks((low, high), log)[1]]
             assert 2 <= len(values) <= 8, (low, high, log)
             assert low * (1 - 1e-9) <= values[0] and values[-1] <= high * (1 + 1e-9)
 

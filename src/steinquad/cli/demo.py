@@ -21,14 +21,13 @@ def demo(
 ) -> None:
     """Integrate the Continuous Genz function (d = 2) by Monte Carlo and by a Stein network."""
     problem = sq.problems.genz("continuous", 2)
-    console = Console()
+    console = Console(highlight=False, markup=False)
     console.print(
-        f"Continuous Genz integrand, d = 2, n = {n} evaluations, truth {problem.truth:.12g}",
-        highlight=False,
+        f"Continuous Genz integrand, d = 2, n = {n} evaluations, truth {problem.truth:.12g}"
     )
-    table = Table(box=None, pad_edge=False)
-    for heading in ("method", "estimate", "std", "95 % interval", "error", "time"):
-        table.add_column(heading, justify="left" if heading == "method" else "right")
+    table = Table("method", box=None, pad_edge=False)
+    for heading in ("estimate", "std", "95 % interval", "error", "time"):
+        table.add_column(heading, justify="right")
     answers = []
     quick = sq.GaussNewton(max_steps=50)  # the default goes on for a few more digits
     for method in (sq.MonteCarlo(), sq.BSN(optimizer=quick)):
@@ -54,8 +53,6 @@ def demo(
         answers.append(answer)
     console.print(table)
     plain, network = (abs(answer.mean - problem.truth) for answer in answers)
-    console.print(
-        f"The same {n} evaluations, {plain / network:,.0f} times closer.", highlight=False
-    )
+    console.print(f"The same {n} evaluations, {plain / network:,.0f} times closer.")
     answers[-1].plot(truth=problem.truth, path=figure)
-    console.print(f"Figure saved to {figure}.", highlight=False)
+    console.print(f"Figure saved to {figure}.")

@@ -1,17 +1,19 @@
 """`steinquad integrate FILE`: an expectation from points, values and scores in a table."""
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.table import Column, Table
 
 import steinquad as sq
-from steinquad.cli.candidates import candidate_table
 from steinquad.cli.tables import column_names, parse_support, read_table, select
 from steinquad.errors import InputError
 from steinquad.methods import registry
+from steinquad.terminal.commands import AsJson
 from steinquad.terminal.progress import progress_bar
 
 __all__ = ["integrate"]
@@ -32,10 +34,11 @@ def integrate(
     ] = None,
     method: Annotated[str, typer.Option(help=f"One of {', '.join(registry.names())}.")] = "auto",
     seed: Annotated[int, typer.Option(help="Seed of the method.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
     figure: Annotated[Path | None, typer.Option(help="Save a figure of the fit here.")] = None,
 ) -> None:
     """Estimate E[f] from points, values and scores in a file."""
+    # Here rather than in the registry, whose message does not name the option.
     if method not in registry.names():
         raise InputError(f"--method is {method!r}; choose one of {', '.join(registry.names())}.")
     table = read_table(file)
@@ -43,6 +46,7 @@ def integrate(
     values = select(table, "--value", value)
     data = sq.Dataset(
         points,
+        # One column is one integrand, whose answer is a number and not an array.
         values[:, 0] if values.shape[1] == 1 else values,
         score=None if score is None else select(table, "--score", score),
         support=None if support is None else parse_support(support),
@@ -60,7 +64,17 @@ def integrate(
     if as_json:
         typer.echo(json.dumps(answer.to_dict()))
     else:
-        console = Console()
-        console.print(str(answer), highlight=False, markup=False)
+        console = Console(highlight=False, markup=False)
+        console.print(str(answer))
         if answer.candidates:
-            console.print(candidate_table(answer.candidates))
+            console.print(_candidates(answer.candidates))
+
+
+def _candidates(rows: Sequence[Mapping[str, Any]]) -> Table:
+    """A row for each: its held-out error relative to the spread of f, and what became of it."""
+    held_out = Column("held-out", justify="right", no_wrap=True)
+    table = Table(Column("method", no_wrap=True), held_out, "", box=None, pad_edge=False)
+    for row in rows:
+        error = "-" if row["held_out_rms"] is None else f"{row['held_out_rms']:.1e}"
+        table.add_row(row["method"], error, "chosen" if row["chosen"] else row["note"])
+    return table

@@ -13,18 +13,11 @@ from steinquad.cli.posterior import posterior
 from steinquad.errors import InputError
 from steinquad.paper.commands import draw, truth
 from steinquad.paper.commands.reproduce import reproduce
-from steinquad.terminal.help import GroupedHelp
+from steinquad.terminal.commands import new_app
 
 __all__ = ["app", "main"]
 
-app = typer.Typer(
-    help="Expectations with honest error bars from few evaluations.",
-    cls=GroupedHelp,
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,  # markup would swallow the [f] of E[f]
-    pretty_exceptions_enable=False,
-)
+app = new_app("Expectations with honest error bars from few evaluations.")
 STUDIES = (study.init, study.run, study.status, study.estimate, study.report, study.export)
 OTHERS = "Examples, and the paper"
 # What most people need comes first.

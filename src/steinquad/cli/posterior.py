@@ -13,6 +13,7 @@ from steinquad.chains.targets import as_target
 from steinquad.cli.tables import column_names
 from steinquad.errors import InputError
 from steinquad.studies.calls.loading import find
+from steinquad.terminal.commands import AsJson
 
 __all__ = ["posterior"]
 
@@ -33,11 +34,12 @@ def posterior(
     path: Annotated[
         Path | None, typer.Option(help="Write the table (.csv) or the draws with it (.nc) here.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Mean, sd and quantiles of every parameter, better than the averages of the draws."""
     if model is not None and scores is not None:
         raise InputError("--model and --scores are both given; give one of them.")
+    # Before the fits, so that they are not lost to a wrong name.
     if path is not None and (path.suffix not in (".csv", ".nc") or not path.parent.is_dir()):
         raise InputError(f"--path {path} cannot be written; give a .csv or .nc in a directory.")
     tree = _read(file)

@@ -2,24 +2,24 @@
 
 import csv
 import json
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import MofNCompleteColumn, TimeRemainingColumn
 
 from steinquad import report as reports
 from steinquad.errors import InputError
 from steinquad.estimate import Estimate
+from steinquad.report.files import replaced
 from steinquad.report.numbers import duration
 from steinquad.studies import Snapshot, Study
 from steinquad.summaries import Statistic
-from steinquad.terminal.progress import progress_bar
+from steinquad.terminal.commands import AsJson
+from steinquad.terminal.progress import drawn_bar, progress_bar
 
 __all__ = ["estimate", "export", "init", "report", "run", "status"]
 
@@ -27,7 +27,6 @@ EXAMPLES = {"beam": "simulator.py", "wind-farm": "farm.py"}  # with their simula
 STOPPED = 130  # exit code after Ctrl-C
 
 File = Annotated[Path, typer.Argument(help="The study, a TOML file.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
 def init(
@@ -67,7 +66,7 @@ def run(
 ) -> None:
     """Evaluate what is missing and estimate; stop it as you like and run it again."""
     study = Study.load(file)
-    if report:
+    if report:  # before the runs: a wrong name should not cost them
         reports.check_targets(report, Path(study.store))
     try:
         with _run_bar(study, enabled=not as_json) as watch:
@@ -88,6 +87,7 @@ def status(file: File, as_json: AsJson = False) -> None:
     """How far a study is, also while it runs."""
     study = Study.load(file)
     counts = study.status()
+    # Only if anything is stored: a store that is not there yet refuses to be read.
     failures = study.evaluations.failures() if counts.failed else {}
     kept = study.kept_estimates()
     elapsed = study.evaluations.sessions().seconds if counts.done else 0.0
@@ -163,14 +163,8 @@ def export(
             f"target {target} cannot be written; give a .csv or .json in a directory."
         )
     rows = (row for row in study.records() if not failed or row[1] == "failed")
-    partial = target.with_name(target.name + ".part")
-    try:
-        count = writers[target.suffix.lower()](partial, study.columns, rows)
-        os.replace(partial, target)
-    except OSError as error:
-        raise InputError(f"target {target} cannot be written ({error.strerror}).") from None
-    finally:
-        partial.unlink(missing_ok=True)
+    with replaced(target) as partial, partial.open("w", newline="", encoding="utf-8") as out:
+        count = writers[target.suffix.lower()](out, study.columns, rows)
     typer.echo(f"{count} evaluations in {target}.")
 
 
@@ -181,7 +175,7 @@ def _wrote(paths: Iterable[Path]) -> str:
 def _show(study: Study, answer: Estimate, as_json: bool) -> dict[str, tuple[Statistic, ...]]:
     """The answer, and the distributions where the file asks for them, which it returns."""
     statistics: dict[str, tuple[Statistic, ...]] = {}
-    if isinstance(study.outputs, Mapping):
+    if isinstance(study.outputs, Mapping):  # a list of names asks for no distributions
         with progress_bar(enabled=not as_json) as progress:
             statistics = study.distribution(answer, progress=progress)
     if as_json:
@@ -190,59 +184,46 @@ def _show(study: Study, answer: Estimate, as_json: bool) -> dict[str, tuple[Stat
             rows = {name: [row.to_dict() for row in rows] for name, rows in statistics.items()}
             record["distribution"] = rows
         typer.echo(json.dumps(record))
-        return statistics
-    typer.echo(answer.describe([_plain(name) for name in study.outputs]))
-    for name, rows in statistics.items():
-        for row in rows:
-            typer.echo(f"  {row.describe(_plain(name))}")
+    else:
+        typer.echo(answer.describe(map(_plain, study.outputs)))
+        for name, rows in statistics.items():
+            for row in rows:
+                typer.echo(f"  {row.describe(_plain(name))}")
     return statistics
 
 
 @contextmanager
-def _run_bar(study: Study, *, enabled: bool) -> Iterator[Callable[[Snapshot], None] | None]:
-    """A bar on standard error, for people only."""
-    console = Console(stderr=True)
-    if not (enabled and console.is_terminal):
-        yield None
-        return
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(bar_width=24),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[note]}", markup=False),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task(_plain(study.name), total=study.runs, note="")
+def _run_bar(study: Study, *, enabled: bool) -> Iterator[Callable[[Snapshot], None]]:
+    """What to call whenever an evaluation has finished."""
+    columns = MofNCompleteColumn(), TimeRemainingColumn()
+    with drawn_bar(_plain(study.name), *columns, enabled=enabled) as move:
+        move(total=study.runs)
 
         def watch(now: Snapshot) -> None:
             note = f"{now.failed} failed" if now.failed else ""
             if now.estimate is not None:
                 note = f"{note} {', '.join(_answers(now.estimate))}".strip()
-            bar.update(task, completed=now.done + now.failed, total=now.goal, note=note)
+            move(completed=now.done + now.failed, total=now.goal, note=note)
 
         yield watch
 
 
-def _write_csv(target: Path, columns: list[str], rows: Iterator[list[Any]]) -> int:
-    count = 0
-    with target.open("w", newline="", encoding="utf-8") as out:
-        writer = csv.writer(out)
-        writer.writerow(columns)
-        for row in rows:
-            writer.writerow(row)
-            count += 1
+def _write_csv(out: TextIO, columns: list[str], rows: Iterator[list[Any]]) -> int:
+    count, writer = 0, csv.writer(out)
+    writer.writerow(columns)
+    for row in rows:
+        writer.writerow(row)
+        count += 1
     return count
 
 
-def _write_json(target: Path, columns: list[str], rows: Iterator[list[Any]]) -> int:
+def _write_json(out: TextIO, columns: list[str], rows: Iterator[list[Any]]) -> int:
+    # Row by row: a store may hold more than fits into memory as one list.
     count = 0
-    with target.open("w", encoding="utf-8") as out:
-        for row in rows:
-            out.write(",\n" if count else "[\n")
-            out.write(json.dumps(dict(zip(columns, row, strict=True))))
-            count += 1
-        out.write("\n]\n" if count else "[]\n")
+    for count, row in enumerate(rows, 1):
+        out.write("[\n" if count == 1 else ",\n")
+        out.write(json.dumps(dict(zip(columns, row, strict=True))))
+    out.write("\n]\n" if count else "[]\n")
     return count
 
 

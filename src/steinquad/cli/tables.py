@@ -26,7 +26,7 @@ def read_table(path: Path) -> pa.Table:
             return pyarrow.parquet.read_table(path)
         return pyarrow.csv.read_csv(path)
     except (pa.ArrowException, OSError) as error:
-        reason = str(error).splitlines()[0]
+        reason = str(error).splitlines()[0]  # Arrow goes on for lines, a complaint is one
         raise InputError(f"file {path} cannot be read as CSV or Parquet ({reason}).") from None
 
 
@@ -75,7 +75,7 @@ def parse_support(text: str) -> dict[int | str, tuple[float | None, float | None
         try:
             if not (equals and colon):
                 raise ValueError
-            pair = (_side(low), _side(high))
+            pair = (float(low) if low.strip() else None, float(high) if high.strip() else None)
         except ValueError:
             raise InputError(
                 f"--support has {part!r}; write coordinate=low:high with an empty open side, "
@@ -84,7 +84,3 @@ def parse_support(text: str) -> dict[int | str, tuple[float | None, float | None
         key: Any = coordinate.strip()
         bounds[int(key) if key.isdigit() else key] = pair
     return bounds
-
-
-def _side(text: str) -> float | None:
-    return float(text) if text.strip() else None

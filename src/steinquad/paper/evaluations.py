@@ -6,6 +6,7 @@ it is, so that a kill costs one block. While one process makes a file, others wa
 
 import fcntl
 import os
+import resource
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,20 +17,16 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from steinquad.api import estimate
-from steinquad.dataset import Dataset
+import steinquad as sq
 from steinquad.designs import IID
 from steinquad.errors import InputError
-from steinquad.estimate import Estimate
-from steinquad.fit import Status
 from steinquad.measures.base import Measure
-from steinquad.methods.base import Method
-from steinquad.paper.clock import cpu_seconds
 from steinquad.paper.methods import CHAINS
 from steinquad.paper.record import Run
+from steinquad.paper.store import replacing
 from steinquad.problems import Problem, goodwin_mala
 
-__all__ = ["Evaluations", "evaluations"]
+__all__ = ["Evaluations", "cpu_seconds", "evaluations"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,12 +40,12 @@ class Evaluations:
         cpu_seconds: of drawing and evaluating, since that was last begun.
     """
 
-    data: Dataset
+    data: sq.Dataset
     measure: Measure | None
     notes: tuple[str, ...]
     cpu_seconds: float
 
-    def estimate(self, method: Method, seed: int) -> Estimate:
+    def estimate(self, method: sq.Method, seed: int) -> sq.Estimate:
         """The answer of a method to these data, suspect where the points are.
 
         What is wrong with the points comes before what the method says of itself.
@@ -57,11 +54,21 @@ class Evaluations:
             method: which answers.
             seed: of the method, not of the points.
         """
-        answer = estimate(self.data, measure=self.measure, method=method, seed=seed)
+        answer = sq.estimate(self.data, measure=self.measure, method=method, seed=seed)
         if not self.notes:
             return answer
         sentences = "; ".join((*self.notes, answer.status.message))
-        return answer.with_status(Status("suspect", sentences))
+        return answer.with_status(sq.Status("suspect", sentences))
+
+
+def cpu_seconds() -> float:
+    """User and system time of this process so far, of all its threads.
+
+    The difference of two calls is what a computation cost; unlike wall time it does not fall when
+    more threads share the work.
+    """
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return usage.ru_utime + usage.ru_stime
 
 
 def evaluations(run: Run, problem: Problem[float], directory: Path | None) -> Evaluations:
@@ -83,13 +90,15 @@ def evaluations(run: Run, problem: Problem[float], directory: Path | None) -> Ev
         with _alone(file):
             if not file.exists():
                 chains = file.with_suffix(".chains")
-                _write(file, _make(run, problem, chains))
+                arrays = _make(run, problem, chains)
+                with replacing(file) as stream:
+                    np.savez(stream, **arrays)
                 shutil.rmtree(chains, ignore_errors=True)
             kept = _read(file)
     x, score = kept["x"], kept.get("score")
     values = kept["values"] if "values" in kept else problem.integrand(x)
     return Evaluations(
-        data=Dataset(x, values, score, groups=kept.get("groups")),
+        data=sq.Dataset(x, values, score, groups=kept.get("groups")),
         measure=problem.measure if score is None else None,
         notes=tuple(str(note) for note in kept["notes"]),
         cpu_seconds=float(kept["cpu_seconds"]),
@@ -121,14 +130,6 @@ def _alone(file: Path) -> Iterator[None]:
         yield
     finally:
         os.close(lock)
-
-
-def _write(file: Path, arrays: dict[str, Any]) -> None:
-    unfinished = file.with_suffix(".part")
-    with unfinished.open("wb") as stream:
-        np.savez(stream, **arrays)
-        os.fsync(stream.fileno())
-    os.replace(unfinished, file)
 
 
 def _read(file: Path) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from steinquad.paper.methods import METHODS
 from steinquad.paper.spec import ALONG_TRAINING, QUANTITIES, Spec
 from steinquad.paper.summary import Cell
-from steinquad.plotting.canvas import new_figure
+from steinquad.plotting.figures import new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -38,16 +38,14 @@ OPTIMIZERS: dict[str, dict[str, Any]] = {
     "L-BFGS": {"marker": "s", "ls": "--", "lw": 1.4},
     "Hessian-free": {"marker": "^", "ls": "-", "lw": 1.8},
 }
-LINES = {"iid": "-", "sobol": "--", "grid": ":", "mala": "-", "mala-warm": "--"}
-FILLS: dict[str, Any] = {
-    **{"iid": "full", "sobol": "none", "grid": "left"},
-    **{"mala": "full", "mala-warm": "none"},
+POINTS = {  # name, line and marker by the design
+    "iid": ("MC points", "-", "full"),
+    "sobol": ("Sobol points", "--", "none"),
+    "grid": ("grid", ":", "left"),
+    "mala": ("MALA", "-", "full"),
+    "mala-warm": ("MALA after warm-up", "--", "none"),
 }
 MOST_TICKS = 6
-POINTS = {
-    **{"iid": "MC points", "sobol": "Sobol points", "grid": "grid"},
-    **{"mala": "MALA", "mala-warm": "MALA after warm-up"},
-}
 
 
 def draw_figure(spec: Spec, cells: Sequence[Cell], *, path: Any = None) -> "Figure":
@@ -119,6 +117,7 @@ def _panel(axis: Any, spec: Spec, cells: Sequence[Cell], along: str, up: str) ->
     places = {name: i for i, name in enumerate(spec.problems)}
     for number, ((method, design), line) in enumerate(lines.items()):
         color, marker = _style(method)
+        points, style, fill = POINTS[design]
         shift = 0.12 * (number - (len(lines) - 1) / 2) if named else 0.0
         x = [places[c.run.problem] + shift if named else _place(c, along) for c in line]
         values = [cell.values(up) for cell in line]
@@ -127,16 +126,15 @@ def _panel(axis: Any, spec: Spec, cells: Sequence[Cell], along: str, up: str) ->
             [max(mean - min(each), 0.0) for mean, each in zip(y, values, strict=True)],
             [max(max(each) - mean, 0.0) for mean, each in zip(y, values, strict=True)],
         ]
-        several = len(spec.designs) > 1
         axis.errorbar(
             x,
             y,
             yerr=bars,
-            label=f"{method}, {POINTS[design]}" if several else method,
+            label=f"{method}, {points}" if len(spec.designs) > 1 else method,
             color=color,
             marker=marker,
-            fillstyle=FILLS[design],
-            ls="none" if named else LINES[design],
+            fillstyle=fill,
+            ls="none" if named else style,
             ms=7 if marker == "*" else 4.5,
             lw=1.2,
             elinewidth=0.8,

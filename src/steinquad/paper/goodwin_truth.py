@@ -1,25 +1,44 @@
-"""The posterior mean of the Goodwin oscillator in two ways that share nothing but its density."""
+"""The posterior mean of the Goodwin oscillator in two ways that share nothing but its density.
 
+And whether such computations of one truth contradict each other.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 from scipy.special import ndtri
 from scipy.stats import qmc
 
+import steinquad as sq
 from steinquad._types import Array, Progress, no_progress
-from steinquad.api import estimate
-from steinquad.dataset import Dataset
 from steinquad.designs import laplace
 from steinquad.errors import InputError
-from steinquad.methods.polynomial import Polynomial
-from steinquad.paper.reference import Reference
 from steinquad.problems import Problem, goodwin_nuts
 from steinquad.problems.goodwin import GENERATING
 
-__all__ = ["by_importance", "by_nuts", "check_sizes"]
+__all__ = ["Reference", "by_importance", "by_nuts", "check_sizes", "contradictions"]
 
 CHAINS = 4
 REPLICATES = 16  # scrambles of the Sobol points; their spread is the standard error
+STANDARD_ERRORS = 5.0  # two computations may lie so far apart
+
+
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """The truth by one way of computing it.
+
+    Attributes:
+        name: of the way, for messages.
+        mean: of each output, (k,).
+        std: standard errors, (k,); zero for a stored truth.
+    """
+
+    name: str
+    mean: Array
+    std: Array
 
 
 def check_sizes(draws: int, points: int) -> None:
@@ -61,11 +80,9 @@ def by_nuts(
     """
     design = goodwin_nuts(problem, chains=CHAINS, path=path)
     sample = design.draw(problem.measure, draws, seed=seed, progress=progress)
-    data = Dataset(sample.x, problem.integrand(sample.x), sample.score, groups=sample.groups)
-    answer = estimate(data, method=Polynomial(order=order, features="score"))
-    return Reference(
-        f"NUTS, order {order}", np.asarray(answer.mean), np.atleast_1d(np.asarray(answer.std))
-    )
+    data = sq.Dataset(sample.x, problem.integrand(sample.x), sample.score, groups=sample.groups)
+    answer = sq.estimate(data, method=sq.Polynomial(order=order, features="score"))
+    return Reference(f"NUTS, order {order}", np.asarray(answer.mean), np.asarray(answer.std))
 
 
 def by_importance(
@@ -89,6 +106,7 @@ def by_importance(
     for replicate in range(REPLICATES):
         z = ndtri(qmc.Sobol(dim, rng=rng).random(each))
         w = affine.shift + z @ affine.matrix.T
+        # Constants of both densities are left out: they cancel in the weighted mean.
         log_ratio = problem.measure.log_density(w) + np.sum(z**2, axis=1) / 2
         weights = np.exp(log_ratio - log_ratio.max())
         means.append(weights @ problem.integrand(w) / weights.sum())
@@ -96,3 +114,24 @@ def by_importance(
         progress(replicate + 1, REPLICATES, float(1 - size / each))
     std = np.std(means, axis=0, ddof=1) / np.sqrt(REPLICATES)
     return Reference("Sobol, weighted", np.mean(means, axis=0), std)
+
+
+def contradictions(
+    references: Sequence[Reference], names: Sequence[str], *, rtol: float
+) -> Iterator[str]:
+    """A sentence for each pair and output that differ by more than their errors explain.
+
+    Args:
+        references: the computations, the stored truth (with a std of zero) among them.
+        names: of the outputs.
+        rtol: share of the value up to which any two agree, for digits that are not stored and
+            for the tolerance of a solver.
+    """
+    for one, other in combinations(references, 2):
+        limit = STANDARD_ERRORS * np.hypot(one.std, other.std) + rtol * np.abs(one.mean)
+        gap = np.abs(one.mean - other.mean)
+        for i in np.flatnonzero(~(gap <= limit)).tolist():  # NaN is no agreement
+            yield (
+                f"E[{names[i]}] is {one.mean[i]:.10g} by {one.name} but {other.mean[i]:.10g} by "
+                f"{other.name}, {gap[i]:.1e} apart where {limit[i]:.1e} is allowed"
+            )

@@ -1,27 +1,17 @@
 """The problems, methods and designs of the paper, by the names that specs and records use."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
+import steinquad as sq
 from steinquad.designs import IID, Design, Grid, Sobol
 from steinquad.kernels import RBF, Matern
 from steinquad.kernels.stein_kernel import RadialRBF
-from steinquad.methods.base import Method
-from steinquad.methods.bayesian_quadrature import BayesianQuadrature
-from steinquad.methods.bsn import BSN
-from steinquad.methods.choose import Choose
-from steinquad.methods.control_functional import ControlFunctional
-from steinquad.methods.monte_carlo import MonteCarlo
 from steinquad.paper.training import Training
-from steinquad.problems import Problem, genz, goodwin, wind_farm
-from steinquad.problems.genz import FAMILIES
+from steinquad.problems import FAMILIES, Problem, genz, goodwin, wind_farm
 from steinquad.problems.goodwin import PARAMETERS
-from steinquad.stein import multipliers
-from steinquad.training.adam import Adam
-from steinquad.training.gauss_newton import GaussNewton
-from steinquad.training.hessian_free import HessianFree
-from steinquad.training.lbfgs import LBFGS
 from steinquad.training.optimizer import Optimizer
 
 __all__ = [
@@ -52,90 +42,66 @@ CHAINS: Mapping[str, Mapping[str, int]] = {
 DESIGNS: Mapping[str, Design] = {"iid": IID(), "sobol": Sobol(), "grid": Grid()}
 
 
-@dataclass(frozen=True)
-class Entry:
-    """How to build a method: a class or constructor, and the options it is called with.
-
-    Built for each run and not once, because a class or an optimizer may be given another number of
-    steps.
-
-    Attributes:
-        build: what is called.
-        options: keyword arguments of that call.
-    """
-
-    build: Callable[..., Method | Training]
-    options: Mapping[str, Any] = field(default_factory=dict)
-
-
-def _quadrature(kernel: Any) -> Entry:
-    # As in the paper: likelihood, one lengthscale, a prior mean of zero.
-    options = {"lengthscales": "isotropic", "mean": "zero", "criterion": "likelihood"}
-    return Entry(BayesianQuadrature, {"kernel": kernel, **options})
-
-
-def _published(**options: Any) -> Entry:
-    return Entry(BSN.paper, options)
-
-
-def _scaled(c: Any) -> Entry:
-    # In w as it is: standardizing would do what C is there for.
-    return _published(multiplier=multipliers.Constant(c), standardize="none")
-
+# As in the paper: likelihood, one lengthscale, a prior mean of zero.
+QUADRATURE = partial(
+    sq.BayesianQuadrature, lengthscales="isotropic", mean="zero", criterion="likelihood"
+)
+# In w as it is: standardizing would do what C is there for.
+SCALED = partial(sq.BSN.paper, standardize="none")
 
 # Of the paper's network; Gauss-Newton is ours.
 OPTIMIZERS: Mapping[str, Optimizer] = {
-    "Adam": Adam(),
-    "Adam 32": Adam(batch=32),
-    "L-BFGS": LBFGS(max_steps=10_000, rtol=0.0),
-    "Hessian-free": HessianFree(),
+    "Adam": sq.Adam(),
+    "Adam 32": sq.Adam(batch=32),
+    "L-BFGS": sq.LBFGS(max_steps=10_000, rtol=0.0),
+    "Hessian-free": sq.HessianFree(),
 }
 
 
-def _trainings() -> dict[str, Entry]:
-    published = {
-        f"{network} {optimizer}{suffix}": Entry(
-            Training,
-            {
-                "stein": network == "BSN",
-                "optimizer": OPTIMIZERS[optimizer],
-                "activation": activation,
-            },
-        )
-        for activation, suffix in (("celu", ""), ("relu", " ReLU"))
-        for network in ("BSN", "plain")
-        for optimizer in OPTIMIZERS
-    }
-    ours: dict[str, Any] = {"activation": "tanh", "width": 16, "depth": 2}
-    default = Entry(Training, {"stein": True, "optimizer": GaussNewton(patience=1000), **ours})
-    return {**published, "BSN default Gauss-Newton": default}
+TRAININGS = {
+    f"{network} {optimizer}{suffix}": partial(
+        Training, stein=network == "BSN", optimizer=OPTIMIZERS[optimizer], activation=activation
+    )
+    for activation, suffix in (("celu", ""), ("relu", " ReLU"))
+    for network in ("BSN", "plain")
+    for optimizer in OPTIMIZERS
+}
+OURS = partial(
+    Training,
+    stein=True,
+    optimizer=sq.GaussNewton(patience=1000),
+    activation="tanh",
+    width=16,
+    depth=2,
+)
 
-
-METHODS: Mapping[str, Entry] = {
-    "MC": Entry(MonteCarlo),
-    "BQ": _quadrature(RBF()),
-    "BQ Matern 1/2": _quadrature(Matern(0.5)),
-    "Stein-CF": Entry(ControlFunctional, {"kernel": RadialRBF(), "criterion": "likelihood"}),
-    "BSN.paper": _published(),
-    "Default": Entry(Choose),  # what `sq.integrate` does by itself
-    "BSN.paper tanh": _published(activation="tanh"),
-    "BSN.paper Gauss": _published(activation="gauss"),
-    "BSN.paper sigmoid": _published(activation="sigmoid"),
-    "BSN.paper TanhShrink": _published(activation="tanhshrink"),
-    "BSN.paper width 64": _published(width=64),
-    "BSN.paper h=16, l=1": _published(width=16, depth=2),
-    "BSN.paper h=16, l=2": _published(width=16),
-    "BSN.paper h=32, l=1": _published(depth=2),
-    "BSN.paper h=64, l=1": _published(width=64, depth=2),
-    "BSN.paper h=32, l=4": _published(depth=5),
-    "BSN.paper m=1/(|x|^2+1)": _published(multiplier=multipliers.InverseQuadratic()),
-    "BSN.paper m=1/sqrt(|x|^2+1)": _published(multiplier=multipliers.InverseRoot()),
-    "BSN.paper m=pi(x)": _published(multiplier=multipliers.Density()),
-    "BSN.paper m=diag(x)": _published(multiplier=multipliers.Coordinate()),
-    "BSN.paper C=1": _scaled(1.0),
-    "BSN.paper C=std": _scaled("std"),
-    "BSN.paper C=max": _scaled("max"),
-    **_trainings(),
+# Built for each run and not once, because an optimizer may be given another number of steps.
+METHODS: Mapping[str, partial[Any]] = {
+    "MC": partial(sq.MonteCarlo),
+    "BQ": partial(QUADRATURE, kernel=RBF()),
+    "BQ Matern 1/2": partial(QUADRATURE, kernel=Matern(0.5)),
+    "Stein-CF": partial(sq.ControlFunctional, kernel=RadialRBF(), criterion="likelihood"),
+    "BSN.paper": partial(sq.BSN.paper),
+    "Default": partial(sq.Choose),  # what `sq.integrate` does by itself
+    "BSN.paper tanh": partial(sq.BSN.paper, activation="tanh"),
+    "BSN.paper Gauss": partial(sq.BSN.paper, activation="gauss"),
+    "BSN.paper sigmoid": partial(sq.BSN.paper, activation="sigmoid"),
+    "BSN.paper TanhShrink": partial(sq.BSN.paper, activation="tanhshrink"),
+    "BSN.paper width 64": partial(sq.BSN.paper, width=64),
+    "BSN.paper h=16, l=1": partial(sq.BSN.paper, width=16, depth=2),
+    "BSN.paper h=16, l=2": partial(sq.BSN.paper, width=16),
+    "BSN.paper h=32, l=1": partial(sq.BSN.paper, depth=2),
+    "BSN.paper h=64, l=1": partial(sq.BSN.paper, width=64, depth=2),
+    "BSN.paper h=32, l=4": partial(sq.BSN.paper, depth=5),
+    "BSN.paper m=1/(|x|^2+1)": partial(sq.BSN.paper, multiplier=sq.multipliers.InverseQuadratic()),
+    "BSN.paper m=1/sqrt(|x|^2+1)": partial(sq.BSN.paper, multiplier=sq.multipliers.InverseRoot()),
+    "BSN.paper m=pi(x)": partial(sq.BSN.paper, multiplier=sq.multipliers.Density()),
+    "BSN.paper m=diag(x)": partial(sq.BSN.paper, multiplier=sq.multipliers.Coordinate()),
+    "BSN.paper C=1": partial(SCALED, multiplier=sq.multipliers.Constant(1.0)),
+    "BSN.paper C=std": partial(SCALED, multiplier=sq.multipliers.Constant("std")),
+    "BSN.paper C=max": partial(SCALED, multiplier=sq.multipliers.Constant("max")),
+    **TRAININGS,
+    "BSN default Gauss-Newton": OURS,
 }
 
 
@@ -145,22 +111,23 @@ def takes_steps(name: str) -> bool:
     True for the published network and for trainings that are followed. Only their runs carry that
     setting, so a record of another method serves whatever the number is.
     """
-    return METHODS[name].build in (BSN.paper, Training)
+    # By equality: each access to a class method makes another object.
+    return METHODS[name].func in (sq.BSN.paper, Training)
 
 
-def build_method(name: str, max_steps: int | None = None) -> Method | Training:
+def build_method(name: str, max_steps: int | None = None) -> sq.Method | Training:
     """The method of that name, as the paper has it.
 
     Args:
         name: a key of `METHODS`.
         max_steps: of training, for a network that takes a number; ignored by the others.
     """
-    entry = METHODS[name]
-    options = dict(entry.options)
-    if max_steps is not None and takes_steps(name):
-        optimizer = options.get("optimizer", LBFGS(rtol=0.0))
-        options["optimizer"] = replace(optimizer, max_steps=max_steps)
-    return entry.build(**options)
+    method = METHODS[name]
+    if max_steps is None or not takes_steps(name):
+        return method()
+    # Else that of `BSN.paper`, which is called without one.
+    optimizer = method.keywords.get("optimizer", sq.LBFGS(rtol=0.0))
+    return method(optimizer=replace(optimizer, max_steps=max_steps))
 
 
 def designs_of(problem: str) -> Sequence[str]:
@@ -187,18 +154,13 @@ def build_problem(name: str, d: int) -> Problem[float]:
         mean is the integral.
     """
     family, _, member = name.partition("-")
-    if family == "goodwin":
-        return _parameter(PARAMETERS.index(member))
+    if family == "genz":
+        return genz(member, d)
     if family == "wind":
         return wind_farm(inputs="direction") if name == ONE_INPUT else wind_farm()
-    return genz(member, d)
-
-
-def _parameter(column: int) -> Problem[float]:
-    """The posterior mean of one parameter of the Goodwin oscillator."""
-    whole = goodwin()
+    whole, column = goodwin(), PARAMETERS.index(member)
     return Problem(
-        name=f"{whole.name}-{PARAMETERS[column]}",
+        name=f"{whole.name}-{member}",
         integrand=lambda w: whole.integrand(w)[:, column],
         measure=whole.measure,
         truth=float(whole.truth[column]),

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, NamedTuple
 
-__all__ = ["REFUSED", "Mark", "Record", "Run"]
+__all__ = ["REFUSED", "Mark", "Record", "Run", "finite"]
 
 REFUSED = "refused"  # status of a run whose method would not have it
 
@@ -33,19 +33,12 @@ class Run:
 
     @property
     def key(self) -> str:
-        """The run as one line of text: equal for two runs exactly if they are the same.
-
-        JSON with sorted names, settings included, by which a store finds the record of a run and
-        skips what was done before.
-        """
+        """The run as one line of JSON: equal for two runs exactly if they are the same."""
         return json.dumps(asdict(self), sort_keys=True)
 
     @property
     def group(self) -> str:
-        """The key of the run whatever its seed: common to those that are averaged.
-
-        Records with one group make one `Cell`, that is a row of a table or a point of a figure.
-        """
+        """The key of the run whatever its seed: common to the records of one `Cell`."""
         return json.dumps({**asdict(self), "seed": None}, sort_keys=True)
 
 
@@ -120,10 +113,7 @@ class Record:
         """
         row = asdict(self)
         flat = {**row.pop("run"), **row}
-        plain = {
-            name: None if isinstance(value, float) and not math.isfinite(value) else value
-            for name, value in flat.items()
-        }
+        plain = {k: finite(v) if isinstance(v, float) else v for k, v in flat.items()}
         return json.dumps(plain, allow_nan=False)
 
     @classmethod
@@ -141,7 +131,13 @@ class Record:
         names = [f.name for f in fields(Run)]
         try:
             run = Run(**{name: row.pop(name) for name in names})
+            # Records of before have no trajectory.
             trajectory = tuple(Mark(*mark) for mark in row.pop("trajectory", ()))
             return cls(run=run, trajectory=trajectory, **row)
         except (AttributeError, KeyError, TypeError):
             raise ValueError("not a record") from None
+
+
+def finite(value: float) -> float | None:
+    """A number as a record may hold it: JSON has no NaN and no infinity, so None for these."""
+    return float(value) if math.isfinite(value) else None

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from steinquad.plotting.canvas import new_figure
+from steinquad.plotting.figures import new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -26,12 +26,11 @@ def sketches(directory: Path) -> list[Path]:
     Returns:
         The paths of `sketch-cost.png` and `sketch-method.png`.
     """
-    figures = {"sketch-cost": sketch_cost(), "sketch-method": sketch_method()}
+    figures = {"sketch-cost.png": sketch_cost(), "sketch-method.png": sketch_method()}
     directory.mkdir(parents=True, exist_ok=True)
-    paths = [directory / f"{name}.png" for name in figures]
-    for path, figure in zip(paths, figures.values(), strict=True):
-        figure.savefig(path, dpi=120)
-    return paths
+    for name, figure in figures.items():
+        figure.savefig(directory / name, dpi=120)
+    return [directory / name for name in figures]
 
 
 def sketch_cost() -> "Figure":
@@ -66,13 +65,10 @@ def sketch_method() -> "Figure":
     whole.axis("off")
     _box(whole, 3.35, 2.75, "network\n$u_\\theta$")
     _box(whole, 5.0, 2.75, "Stein operator\n$\\mathcal{S}[u_\\theta]$")
-    _box(
-        whole,
-        7.35,
-        2.75,
-        "$g_\\theta = \\theta_0 + \\mathcal{S}[u_\\theta]$\nmean of $g_\\theta$: $\\theta_0$",
-    )
+    model = "$g_\\theta = \\theta_0 + \\mathcal{S}[u_\\theta]$\nmean of $g_\\theta$: $\\theta_0$"
+    _box(whole, 7.35, 2.75, model)
     _box(whole, 7.35, 0.75, "Laplace approximation\naround $\\theta_{\\mathrm{MAP}}$")
+    arrow = {"arrowstyle": "-|>", "color": INK, "lw": 1.4, "shrinkA": 0, "shrinkB": 0}
     for start, end in (
         ((2.45, 2.75), (2.97, 2.75)),
         ((3.73, 2.75), (4.4, 2.75)),
@@ -80,7 +76,6 @@ def sketch_method() -> "Figure":
         ((7.35, 2.49), (7.35, 1.01)),
         ((6.46, 0.75), (5.75, 0.75)),
     ):
-        arrow = {"arrowstyle": "-|>", "color": INK, "lw": 1.4, "shrinkA": 0, "shrinkB": 0}
         whole.annotate("", end, start, arrowprops=arrow)
     whole.text(7.45, 1.75, "fit to data", fontsize=9, color=INK, va="center")
     _data(figure.add_axes((0.035, 0.57, 0.225, 0.36)))

@@ -7,20 +7,13 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from importlib.resources import files
+from itertools import product
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from steinquad.errors import InputError
+from steinquad.paper import methods
 from steinquad.paper.items import ITEMS
-from steinquad.paper.methods import (
-    CHAINS,
-    DESIGNS,
-    DIMENSIONS,
-    METHODS,
-    PROBLEMS,
-    designs_of,
-    takes_steps,
-)
 from steinquad.paper.record import Run
 
 __all__ = [
@@ -52,7 +45,12 @@ ALONG_TRAINING = {"iteration": "iteration", "seconds": "CPU seconds of training"
 SEEN_ALONG = ("loss", "condition")  # what is looked at while a network is trained
 
 
-KNOWN = {"items": ITEMS, "problems": PROBLEMS, "methods": METHODS, "designs": (*DESIGNS, *CHAINS)}
+KNOWN = {
+    "items": ITEMS,
+    "problems": methods.PROBLEMS,
+    "methods": methods.METHODS,
+    "designs": (*methods.DESIGNS, *methods.CHAINS),
+}
 
 
 @dataclass(frozen=True)
@@ -85,7 +83,7 @@ class Preset:
         for name in ("n", "d"):
             _check_list(f"{where}.{name}", getattr(self, name), int)
         for name in ("steps", "most"):
-            _check_table(f"{where}.{name}", getattr(self, name), METHODS)
+            _check_table(f"{where}.{name}", getattr(self, name), methods.METHODS)
         numbers = [self.seeds, self.max_steps, *self.n, *self.d]
         numbers += [*self.steps.values(), *self.most.values()]
         for value in numbers:
@@ -135,9 +133,9 @@ class Spec:
                 _check_list(where, getattr(self, name), str)
             _check_names(where, getattr(self, name), known)
         _check_names(f"{self.name}.split", [self.split], ("", *AXES))
-        _check_table(f"{self.name}.published", self.published, PROBLEMS)
+        _check_table(f"{self.name}.published", self.published, methods.PROBLEMS)
         for problem, values in self.published.items():
-            _check_table(f"{self.name}.published.{problem}", values, METHODS)
+            _check_table(f"{self.name}.published.{problem}", values, methods.METHODS)
         _check_list(f"{self.name}.panels", self.panels, list)
         for panel in self.panels:
             if len(panel) != 2:
@@ -147,18 +145,13 @@ class Spec:
             seen = SEEN_ALONG if panel[0] in ALONG_TRAINING else QUANTITIES
             _check_names(f"{self.name}.panels", panel[1:], seen)
         for preset in PRESETS:
-            size = self.preset(preset)
-            size.check(f"{self.name}.{preset}")
-            self._check_lines(size, f"{self.name}.{preset}")
-            self._check_points(size, f"{self.name}.{preset}")
+            size, where = self.preset(preset), f"{self.name}.{preset}"
+            size.check(where)
+            self._check_lines(size, where)
+            self._check_points(size, where)
 
     def preset(self, name: PresetName) -> Preset:
-        """The sizes of that name, one of `PRESETS`.
-
-        Args:
-            name: "quick" for the small sizes, "paper" for the sizes of the
-                published experiments.
-        """
+        """The sizes of that name, one of `PRESETS`."""
         return self.quick if name == "quick" else self.paper
 
     def runs(self, preset: PresetName, seeds: Iterable[int] | None = None) -> list[Run]:
@@ -171,19 +164,14 @@ class Spec:
             seeds: other seeds than the preset's.
         """
         size = self.preset(preset)
+        chosen = range(size.seeds) if seeds is None else seeds
+        cases = product(sorted(size.n), chosen, size.d, self.problems, self.methods, self.designs)
         runs = []
-        for n in sorted(size.n):
-            for seed in range(size.seeds) if seeds is None else seeds:
-                for d in size.d:
-                    for problem in self.problems:
-                        for method in self.methods:
-                            if n > size.most.get(method, n):
-                                continue
-                            most = size.steps.get(method, size.max_steps)
-                            steps = {"max_steps": most} if takes_steps(method) else {}
-                            for design in self.designs:
-                                settings = {"design": design, **steps}
-                                runs.append(Run(problem, method, n, d, seed, settings))
+        for n, seed, d, problem, method, design in cases:
+            if n <= size.most.get(method, n):
+                most = size.steps.get(method, size.max_steps)
+                steps = {"max_steps": most} if methods.takes_steps(method) else {}
+                runs.append(Run(problem, method, n, d, seed, {"design": design, **steps}))
         return runs
 
     def _check_lines(self, size: Preset, where: str) -> None:
@@ -200,11 +188,13 @@ class Spec:
     def _check_points(self, size: Preset, where: str) -> None:
         """Refuse points that a problem cannot be given."""
         for problem in self.problems:
-            _check_names(f"{self.name}.designs of {problem}", self.designs, designs_of(problem))
-            known = DIMENSIONS.get(problem)
+            _check_names(
+                f"{self.name}.designs of {problem}", self.designs, methods.designs_of(problem)
+            )
+            known = methods.DIMENSIONS.get(problem)
             if known is not None and any(d != known for d in size.d):
                 raise InputError(f"{where}.d is {size.d}; {problem} has d = {known}.")
-        if CHAINS.keys() & {*self.designs} and any(n % 5 for n in size.n):
+        if methods.CHAINS.keys() & {*self.designs} and any(n % 5 for n in size.n):
             raise InputError(f"{where}.n is {size.n}; five chains take multiples of 5.")
 
 
@@ -254,14 +244,13 @@ def _build(kind: Any, table: Any, where: str) -> Any:
     """A dataclass of a table with exactly its fields."""
     if not isinstance(table, dict):
         raise InputError(f"{where} is {table!r}; give a table.")
-    known = [f.name for f in fields(kind)]
+    known = {f.name: f.default is f.default_factory is MISSING for f in fields(kind)}
     for key in table:
         if key not in known:
             raise InputError(f"{where} has the unknown key {key!r}; known are {', '.join(known)}.")
-    for entry in fields(kind):
-        required = entry.default is MISSING and entry.default_factory is MISSING
-        if required and entry.name not in table:
-            raise InputError(f"{where} has no key {entry.name!r}; add it.")
+    for key, required in known.items():
+        if required and key not in table:
+            raise InputError(f"{where} has no key {key!r}; add it.")
     return kind(**table)
 
 

@@ -15,11 +15,12 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from steinquad.errors import InputError
 from steinquad.paper.record import Record
 
-__all__ = ["RecordStore"]
+__all__ = ["RecordStore", "replacing"]
 
 
 class RecordStore:
@@ -93,11 +94,8 @@ class RecordStore:
         """
         with self.writing():
             lines = "".join(record.to_json() + "\n" for record in self.records.values())
-            unfinished = self.packed.with_name(self.packed.name + ".part")
-            with unfinished.open("wb") as stream:
+            with replacing(self.packed) as stream:
                 stream.write(gzip.compress(lines.encode(), mtime=0))
-                os.fsync(stream.fileno())
-            os.replace(unfinished, self.packed)
             self.path.unlink()
 
     def _read(self) -> int:
@@ -126,6 +124,21 @@ class RecordStore:
             if key in self.records and packed.get(key) != record:
                 raise InputError(f"file {path} repeats a run in line {number}; delete that line.")
             self.records[key] = record
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """A stream that becomes the file when the block ends: on the disk, and in one operation.
+
+    A stop at any moment, or an error in the block, leaves the file as it was.
+    """
+    unfinished = path.with_name(path.name + ".part")
+    with unfinished.open("wb") as stream:
+        yield stream
+        # On the disk before it has the name: a crash must not leave an empty file there.
+        stream.flush()
+        os.fsync(stream.fileno())
+    os.replace(unfinished, path)
 
 
 def _content(path: Path) -> bytes:

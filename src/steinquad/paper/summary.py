@@ -1,7 +1,7 @@
 """Records of one setting and several seeds, as the numbers that tables and figures show."""
 
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,19 @@ from steinquad.paper.spec import PresetName, Spec
 __all__ = ["Cell", "known_cpu_seconds", "markdown", "summarize"]
 
 PAPER_SIMULATOR = 130.0  # seconds that the paper's wind farm takes at a point
+FORMS = {"calibration": ".2g", "cpu": ".1f", "memory": ".0f"}
+# A record's number of each of `spec.QUANTITIES`, None where it has none.
+NUMBERS: dict[str, Callable[[Record], float | None]] = {
+    "error": lambda r: None if r.error is None else r.error / abs(r.truth),
+    "cpu": lambda r: r.total_seconds,
+    "memory": lambda r: r.peak_mib,
+    "calibration": lambda r: r.error / r.std if r.error is not None and r.std else None,
+    "loss": lambda r: r.loss,
+    "std": lambda r: r.std / abs(r.truth) if r.error is not None and r.std else None,
+    "share": lambda r: r.cpu_seconds / r.total_seconds,
+    "share-130": lambda r: r.cpu_seconds / (r.cpu_seconds + PAPER_SIMULATOR * r.run.n),
+    "condition": lambda r: r.trajectory[-1].condition if r.trajectory else None,
+}
 
 
 @dataclass(frozen=True)
@@ -26,29 +39,18 @@ class Cell:
 
     @property
     def run(self) -> Run:
-        """One of the runs; all but its seed is common to all.
-
-        It says what the cell is about: problem, method, n, d and settings. Use it for labels, not
-        for the seed, which is that of the first record.
-        """
+        """The first of the runs; all but its seed is common to all, so use it for labels."""
         return self.records[0].run
 
     @property
     def design(self) -> str:
-        """The name of the design that placed the points.
-
-        Records without that setting were made with independent draws, so "iid" is the answer for
-        them.
-        """
+        """The name of the design that placed the points."""
+        # Records of before have no such setting, and independent draws.
         return self.run.settings.get("design", "iid")
 
     @property
     def trajectories(self) -> list[Sequence[Mark]]:
-        """One of each training that was looked at along the way.
-
-        A sequence of marks for each seed, in increasing iterations; empty for methods that only
-        answer with an estimate.
-        """
+        """The marks of each training that was looked at along the way, one sequence a seed."""
         return [record.trajectory for record in self.records if record.trajectory]
 
     def values(self, quantity: str) -> list[float]:
@@ -59,7 +61,9 @@ class Cell:
         Args:
             quantity: a key of `spec.QUANTITIES`, such as `error`, which is relative to the truth.
         """
-        values = [_value(record, quantity) for record in self.records]
+        # A refusal took no time and no memory.
+        answered = [record for record in self.records if record.status != REFUSED]
+        values = map(NUMBERS[quantity], answered)
         return [value for value in values if value is not None]
 
 
@@ -113,13 +117,8 @@ def markdown(spec: Spec, cells: Sequence[Cell]) -> str:
         published = spec.published.get(run.problem, {}) if run.n in spec.paper.n else {}
         rows.append(
             [
-                *(
-                    run.problem,
-                    str(run.d),
-                    str(run.n),
-                    run.method.replace("|", "\\|"),
-                    cell.design,
-                ),
+                *(run.problem, str(run.d), str(run.n)),
+                *(run.method.replace("|", "\\|"), cell.design),
                 _with_spread(cell.values("error")) or cell.records[0].status,
                 f"{published[run.method]:.1e}" if run.method in published else "",
                 *(_mean(cell.values(name), form) for name, form in FORMS.items()),
@@ -128,33 +127,6 @@ def markdown(spec: Spec, cells: Sequence[Cell]) -> str:
             ]
         )
     return "\n".join("| " + " | ".join(row) + " |" for row in rows) + "\n"
-
-
-FORMS = {"calibration": ".2g", "cpu": ".1f", "memory": ".0f"}
-
-
-def _value(record: Record, quantity: str) -> float | None:
-    if record.status == REFUSED:  # in no time
-        return None
-    if quantity == "cpu":
-        return record.total_seconds
-    if quantity == "share":
-        return record.cpu_seconds / record.total_seconds
-    if quantity == "share-130":
-        return record.cpu_seconds / (record.cpu_seconds + PAPER_SIMULATOR * record.run.n)
-    if quantity == "memory":
-        return record.peak_mib
-    if quantity == "loss":
-        return record.loss
-    if quantity == "condition":
-        return record.trajectory[-1].condition if record.trajectory else None
-    if record.error is None:
-        return None
-    if quantity == "calibration":
-        return record.error / record.std if record.std else None
-    if quantity == "std":
-        return record.std / abs(record.truth) if record.std else None
-    return record.error / abs(record.truth)
 
 
 def _ends(cell: Cell) -> list[str]:
@@ -176,7 +148,5 @@ def _mean(values: Sequence[float], form: str) -> str:
 
 
 def _with_spread(values: Sequence[float]) -> str:
-    if not values:
-        return ""
     spread = f" +- {statistics.stdev(values):.1e}" if len(values) > 1 else ""
-    return f"{statistics.fmean(values):.1e}{spread}"
+    return _mean(values, ".1e") + spread

@@ -14,12 +14,12 @@ from steinquad.fitting.standard_frame import StandardFrame
 from steinquad.networks.mlp import MLP, Layers
 from steinquad.networks.plain_mlp import PlainMLP
 from steinquad.networks.stein_network import SteinNetwork
-from steinquad.paper.record import Mark
+from steinquad.paper.record import Mark, finite
 from steinquad.problems import Problem
 from steinquad.stein.multipliers import Constant, PaperBoundary
 from steinquad.training.adam import Adam
 from steinquad.training.hessian import condition_number, hessian
-from steinquad.training.objective import Penalty, TrainingSet, flatten, value
+from steinquad.training.objective import Penalty, flatten, value
 from steinquad.training.optimizer import Optimizer
 
 __all__ = ["MARKS", "Training"]
@@ -61,7 +61,12 @@ class Training:
             clock: CPU seconds.
         """
         frame = _frame(problem, n, seed)
-        data, network = frame.at_all(), self._initial(frame.dim, seed)
+        layers = Layers(
+            dim=frame.dim, width=self.width, depth=self.depth, activation=self.activation
+        )
+        field = MLP.initialize(seed, layers)
+        network = SteinNetwork(jnp.zeros(1), field if self.stein else PlainMLP.like(field))
+        data = frame.at_all()
         optimizer = self.optimizer
         if isinstance(optimizer, Adam):
             optimizer = replace(optimizer, seed=seed)
@@ -78,43 +83,27 @@ class Training:
         steps = len(done.losses)
         if steps and (not seen or seen[-1][0] < steps):
             seen.append((steps, clock() - start, flatten(done.network)))
-        trajectory = [self._mark(*each, steps, network, data) for each in seen]
+
+        def mark(step: int, seconds: float, weights: Array) -> Mark:
+            at, condition = jnp.asarray(weights), None
+            # At powers of ten and at the end: a Hessian takes as long as many steps.
+            if self.activation != "relu" and (step == steps or str(step).strip("0") == "1"):
+                matrix = np.asarray(hessian(at, network, data, PENALTY))
+                condition = finite(condition_number(matrix))
+            loss = float(value(at, network, data, PENALTY))
+            return Mark(step, round(seconds, 4), finite(loss), condition)
+
+        trajectory = tuple(mark(*each) for each in seen)
         theta0 = float(frame.outputs.in_units(np.asarray(done.network.theta0)[None])[0, 0])
         return {
-            "estimate": _finite(theta0) if self.stein else None,
+            "estimate": finite(theta0) if self.stein else None,
             "std": None,
-            "error": _finite(abs(theta0 - problem.truth)) if self.stein else None,
+            "error": finite(abs(theta0 - problem.truth)) if self.stein else None,
             "status": done.stop,
             "message": done.reason,
             "loss": trajectory[-1].loss if trajectory else None,
-            "trajectory": tuple(trajectory),
+            "trajectory": trajectory,
         }
-
-    def _initial(self, dim: int, seed: int) -> SteinNetwork:
-        layers = Layers(dim=dim, width=self.width, depth=self.depth, activation=self.activation)
-        field = MLP.initialize(seed, layers)
-        return SteinNetwork(jnp.zeros(1), field if self.stein else PlainMLP.like(field))
-
-    def _mark(
-        self,
-        step: int,
-        seconds: float,
-        weights: Array,
-        last: int,
-        network: SteinNetwork,
-        data: TrainingSet,
-    ) -> Mark:
-        at = jnp.asarray(weights)
-        condition = None
-        if self.activation != "relu" and (step == last or str(step).strip("0") == "1"):
-            condition = condition_number(np.asarray(hessian(at, network, data, PENALTY)))
-        loss = float(value(at, network, data, PENALTY))
-        return Mark(
-            step,
-            round(seconds, 4),
-            _finite(loss),
-            None if condition is None else _finite(condition),
-        )
 
 
 def _frame(problem: Problem[float], n: int, seed: int) -> StandardFrame:
@@ -131,7 +120,3 @@ def _frame(problem: Problem[float], n: int, seed: int) -> StandardFrame:
         boundary=PaperBoundary(),
         standardize="diagonal",
     )
-
-
-def _finite(number: float) -> float | None:
-    return number if np.isfinite(number) else None

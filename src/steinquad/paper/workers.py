@@ -18,18 +18,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import version
+from itertools import islice
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
 import jax
-import numpy as np
 
-from steinquad.api import integrate
-from steinquad.errors import InputError
-from steinquad.methods.base import Method
-from steinquad.paper.clock import cpu_seconds
-from steinquad.paper.evaluations import Evaluations, evaluations
+import steinquad as sq
+from steinquad.paper.evaluations import Evaluations, cpu_seconds, evaluations
 from steinquad.paper.methods import (
     COSTLY,
     DESIGNS,
@@ -37,7 +34,7 @@ from steinquad.paper.methods import (
     build_problem,
     takes_steps,
 )
-from steinquad.paper.record import REFUSED, Record, Run
+from steinquad.paper.record import REFUSED, Record, Run, finite
 from steinquad.paper.training import Training
 from steinquad.problems import Problem
 
@@ -74,8 +71,13 @@ def records_of(
     waiting = iter(runs)
     busy: dict[Connection, _Worker] = {}
     try:
-        _start(waiting, busy, jobs, directory)
-        while busy:
+        while True:
+            for run in islice(waiting, jobs - len(busy)):
+                worker = _Worker(directory)
+                busy[worker.connection] = worker
+                worker.begin(run)
+            if not busy:
+                return
             for ready in wait(list(busy)):
                 worker = busy.pop(ready)  # pyright: ignore[reportArgumentType]
                 answer, again = worker.answer()
@@ -85,8 +87,7 @@ def records_of(
                 else:
                     worker.begin(following)
                     busy[worker.connection] = worker
-                yield answer
-            _start(waiting, busy, jobs, directory)
+                yield answer  # last: the worker need not wait for the caller
     finally:
         for worker in busy.values():
             worker.end()
@@ -125,14 +126,14 @@ def execute(run: Run, directory: Path | None = None) -> Record:
 
 
 def _integrate(
-    run: Run, problem: Problem[float], method: Method, kept: Evaluations | None
+    run: Run, problem: Problem[float], method: sq.Method, kept: Evaluations | None
 ) -> Mapping[str, Any]:
     """What a record says of an estimate or of its refusal."""
     try:
         if kept is not None:
             answer = kept.estimate(method, run.seed)
         else:
-            answer = integrate(
+            answer = sq.integrate(
                 problem.integrand,
                 problem.measure,
                 n=run.n,
@@ -140,16 +141,16 @@ def _integrate(
                 design=DESIGNS[run.settings.get("design", "iid")],
                 seed=run.seed,
             )
-    except InputError as error:  # too many points for its memory, points that it cannot use
+    except sq.InputError as error:  # too many points for its memory, points that it cannot use
         nothing = dict.fromkeys(("estimate", "std", "error", "loss"))
         return {**nothing, "status": REFUSED, "message": str(error)}
     return {
-        "estimate": _finite(answer.mean),
-        "std": _finite(answer.std),
-        "error": _finite(abs(answer.mean - problem.truth)),
+        "estimate": finite(answer.mean),
+        "std": finite(answer.std),
+        "error": finite(abs(answer.mean - problem.truth)),
         "status": answer.status.code,
         "message": answer.status.message,
-        "loss": _finite(answer.stats["loss"]) if takes_steps(run.method) else None,
+        "loss": finite(answer.stats["loss"]) if takes_steps(run.method) else None,
     }
 
 
@@ -180,19 +181,6 @@ class _Worker:
         self.process.kill()
         self.process.join()
         self.connection.close()
-
-
-def _start(
-    waiting: Iterator[Run], busy: dict[Connection, _Worker], jobs: int, directory: Path | None
-) -> None:
-    """New workers for as many runs as may go on."""
-    while len(busy) < jobs:
-        run = next(waiting, None)
-        if run is None:
-            return
-        worker = _Worker(directory)
-        busy[worker.connection] = worker
-        worker.begin(run)
 
 
 def _serve(connection: Connection, directory: Path | None) -> None:
@@ -226,11 +214,10 @@ def _rest() -> float:
 
 def _forget_peak() -> bool:
     """Set the peak back to the memory of now; False where that is not possible."""
-    try:
+    with suppress(OSError):
         CLEAR.write_text("5")
-    except OSError:
-        return False
-    return True
+        return True
+    return False
 
 
 def _memory(which: str) -> float:
@@ -241,7 +228,3 @@ def _memory(which: str) -> float:
         return float(fields[which].split()[0]) / 1024
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**20
-
-
-def _finite(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None

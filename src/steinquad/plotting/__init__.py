@@ -1,5 +1,5 @@
 """Figures; matplotlib is an extra (`pip install steinquad[plot]`)."""
 
-from steinquad.plotting.diagnose import diagnose
+from steinquad.plotting.figures import diagnose
 
 __all__ = ["diagnose"]

@@ -1,15 +1,13 @@
 """The parts that a page is made of. All text in them is as the user wrote it: not escaped."""
 
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 __all__ = ["Answer", "Block", "Figure", "Heading", "Note", "Quote", "Row", "Table", "Text"]
 
 Row: TypeAlias = tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Heading:
+class Heading(NamedTuple):
     """A title that begins a section of the page.
 
     Attributes:
@@ -21,8 +19,7 @@ class Heading:
     text: str
 
 
-@dataclass(frozen=True)
-class Text:
+class Text(NamedTuple):
     """A paragraph of plain words, without markup.
 
     Attributes:
@@ -33,8 +30,7 @@ class Text:
     text: str
 
 
-@dataclass(frozen=True)
-class Note:
+class Note(NamedTuple):
     """What must not be overlooked, or that all is well; set apart from the text around it.
 
     Attributes:
@@ -49,8 +45,7 @@ class Note:
     text: str
 
 
-@dataclass(frozen=True)
-class Answer:
+class Answer(NamedTuple):
     """The number that the study is about, for one output, in words that are ready to print.
 
     Attributes:
@@ -66,8 +61,7 @@ class Answer:
     more: str
 
 
-@dataclass(frozen=True)
-class Table:
+class Table(NamedTuple):
     """Rows of text, with numbers that are already rounded and have their units.
 
     Attributes:
@@ -82,11 +76,10 @@ class Table:
     head: Row
     rows: tuple[Row, ...]
     left: int = 1
-    bars: tuple[tuple[float, float], ...] = ()  # first order and total of each row, to be drawn
+    bars: tuple[tuple[float, float], ...] = ()
 
 
-@dataclass(frozen=True)
-class Figure:
+class Figure(NamedTuple):
     """A drawing, what it shows in words, and its numbers for pages without drawings.
 
     Attributes:
@@ -101,8 +94,7 @@ class Figure:
     numbers: Table | None = None
 
 
-@dataclass(frozen=True)
-class Quote:
+class Quote(NamedTuple):
     """Text of a program or a citation, with its line breaks and in a fixed width.
 
     Attributes:

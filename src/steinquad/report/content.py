@@ -5,7 +5,7 @@ import platform
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.special import stdtrit
@@ -23,16 +23,20 @@ from steinquad.report.sensitivity import (
 )
 from steinquad.studies.gathered import Gathered
 from steinquad.studies.points import REPLICATES
+from steinquad.studies.store import Counts
 from steinquad.studies.study import Study
 from steinquad.summaries.statistic import Statistic
 
-__all__ = ["CITE", "collect"]
+__all__ = ["CITE", "Distribution", "collect"]
+
+Distribution: TypeAlias = Mapping[str, Sequence[Statistic]]  # of each output
 
 PACKAGES = ("steinquad", "numpy", "scipy", "jax", "numpyro")
 MOST_SHOWN = 1000  # predicted and simulated values that are listed; the store has all
 LOOKS, FIRST_LOOK = 24, 0.1  # at the plain average on the way, from this share on
 FEWEST_LOOKED_AT = 8  # runs
 LONGEST_ERROR = 500  # characters of an example
+INDICES = ("first", "first_std", "total", "total_std")
 CITE = {
     "software": "The steinquad developers. steinquad: Bayesian numerical integration, version {}.",
     "paper": "Katharina Ott, Michael Tiemann, Philipp Hennig and François-Xavier Briol. Bayesian "
@@ -42,10 +46,9 @@ CITE = {
 
 def collect(
     study: Study,
-    estimate: Estimate | None = None,
-    distribution: Mapping[str, Sequence[Statistic]] | None = None,
-    *,
-    progress: Progress | None = None,
+    estimate: Estimate | None,
+    distribution: Distribution | None,
+    progress: Progress | None,
 ) -> dict[str, Any]:
     """Everything that a report tells of a study, ready for JSON; numbers have all their digits.
 
@@ -60,6 +63,7 @@ def collect(
     look = study.look()
     data = look.data
     refused = None
+    # Another process may have stored more since the estimate was made: it is made again.
     if estimate is None or estimate.stats.get("evaluations") != data.n:
         estimate, distribution = None, None
         try:
@@ -90,7 +94,7 @@ def collect(
         "answer": None,
         "outputs": [],
         "sensitivity": None,
-        "evaluations": _evaluations(study, counts.done, counts.failed, data),
+        "evaluations": _evaluations(study, counts, data),
         "timing": _timing(study, counts.seconds),
         "versions": {
             "python": platform.python_version(),
@@ -105,32 +109,24 @@ def collect(
 
 
 def _answer(
-    study: Study,
-    estimate: Estimate,
-    data: Gathered,
-    distribution: Mapping[str, Sequence[Statistic]],
+    study: Study, estimate: Estimate, data: Gathered, distribution: Distribution
 ) -> dict[str, Any]:
     reason = no_sensitivity(estimate, study.measure)
-    indices = None
-    if reason is None:
-        indices = sensitivity(estimate, study.measure, seed=int(study.seed))
+    indices = None if reason else sensitivity(estimate, study.measure, seed=int(study.seed))
     record = estimate.to_dict()
     before = [(n, each) for n, each in study.kept_estimates() if n < data.n]
-    kept = [*before, (data.n, record)]
-    low, high = (np.atleast_1d(side) for side in estimate.interval(0.95))
     drawn = data.independent().fx
     outputs = []
     for j, name in enumerate(study.outputs):
+        looks = [_look(n, each, j) for n, each in (*before, (data.n, record))]
         outputs.append(
             {
                 "name": name,
                 "unit": study.units.get(name, ""),
-                "mean": float(np.atleast_1d(estimate.mean)[j]),
-                "std": float(np.atleast_1d(estimate.std)[j]),
-                "interval95": [float(low[j]), float(high[j])],
+                **{key: looks[-1][key] for key in ("mean", "std", "interval95")},
                 "spread": float(drawn[:, j].std(ddof=1)),
                 "distribution": [each.to_dict() for each in distribution[name]],
-                "convergence": [_look(n, each, j) for n, each in kept],
+                "convergence": looks,
                 "average": _averages(data, j),
                 "weighted": bool(np.any(data.weights != 1.0)),
                 "check": _check(estimate, j, drawn[:, j]),
@@ -154,12 +150,11 @@ def _answer(
 
 
 def _look(n: int, record: Mapping[str, Any], j: int) -> dict[str, Any]:
-    low, high = (np.atleast_1d(side)[j] for side in record["interval95"])
     return {
         "n": n,
-        "mean": float(np.atleast_1d(record["mean"])[j]),
-        "std": float(np.atleast_1d(record["std"])[j]),
-        "interval95": [float(low), float(high)],
+        "mean": _at(record["mean"], j),
+        "std": _at(record["std"], j),
+        "interval95": [_at(side, j) for side in record["interval95"]],
         "status": record["status"],
     }
 
@@ -167,14 +162,13 @@ def _look(n: int, record: Mapping[str, Any], j: int) -> dict[str, Any]:
 def _averages(data: Gathered, j: int) -> list[dict[str, Any]]:
     """The average of the first values, with its standard error: of Sobol points by replicates."""
     values, n = data.fx[:, j], len(data.fx)
-    replicates = data.replicates
-    looks = (
-        np.geomspace(max(FIRST_LOOK * n, min(FEWEST_LOOKED_AT, n)), n, LOOKS).round().astype(int)
-    )
+    first = max(FIRST_LOOK * n, min(FEWEST_LOOKED_AT, n))
     averages = []
-    for m in np.unique(looks).tolist():
-        weights, groups = data.weights[:m], None if replicates is None else replicates[:m]
+    for m in np.unique(np.geomspace(first, n, LOOKS).round().astype(int)).tolist():
+        weights, groups = data.weights[:m], data.replicates
+        groups = None if groups is None else groups[:m]
         error = half = None
+        # The spread of replicates is known once each of them has a point.
         if groups is None or len(np.unique(groups)) == REPLICATES:
             (error,), dof = standard_error(values[:m, None], weights, groups)
             error, half = float(error), float(stdtrit(dof, 0.975) * error)
@@ -187,10 +181,9 @@ def _check(estimate: Estimate, j: int, values: Array) -> dict[str, Any] | None:
     check = estimate.check
     if check is None:
         return None
-    mean, std = float(np.atleast_1d(check.mean)[j]), float(np.atleast_1d(check.std)[j])
+    mean, std = _at(check.mean, j), _at(check.std, j)
     # Adaptive points: the check is the answer, and the fit by itself is what it is compared with.
-    other = estimate.stats.get("uncorrected", estimate.mean)
-    gap = abs(mean - float(np.atleast_1d(other)[j]))
+    gap = abs(mean - _at(estimate.stats.get("uncorrected", estimate.mean), j))
     residual = float(check.residual[j])
     return {
         "mean": mean,
@@ -203,19 +196,15 @@ def _check(estimate: Estimate, j: int, values: Array) -> dict[str, Any] | None:
 
 def _predicted(estimate: Estimate, j: int) -> dict[str, Any] | None:
     """Pairs of predicted and simulated values, of points that the fit has not seen if it can."""
-    shown = None if estimate.check is None else estimate.check.predicted
-    cross_fitted = shown is not None
-    shown = shown if cross_fitted else estimate.fit.fitted
-    if shown is None or estimate.fit.fitted is None:
+    if estimate.fit.fitted is None:
         return None
+    unseen = None if estimate.check is None else estimate.check.predicted
+    shown = estimate.fit.fitted if unseen is None else unseen
     rows = np.flatnonzero(np.isfinite(shown[:, j]))
-    rows = (
-        rows[np.unique(np.linspace(0, len(rows) - 1, MOST_SHOWN).astype(int))]
-        if len(rows)
-        else rows
-    )
+    if len(rows):
+        rows = rows[np.unique(np.linspace(0, len(rows) - 1, MOST_SHOWN).astype(int))]
     return {
-        "kind": "cross-fitted" if cross_fitted else "fitted",
+        "kind": "fitted" if unseen is None else "cross-fitted",
         "points": [[float(shown[i, j]), float(estimate.values[i, j])] for i in rows],
     }
 
@@ -223,28 +212,19 @@ def _predicted(estimate: Estimate, j: int) -> dict[str, Any] | None:
 def _effects(indices: Sensitivity, names: tuple[str, ...], j: int) -> list[dict[str, Any]]:
     """Of every input, or group of inputs that depend on each other, the most important first."""
     effects = []
-    for i, columns in enumerate(indices.columns):
-        curve = indices.curves[i]
-        effects.append(
-            {
-                "inputs": [names[column] for column in columns],
-                "first": float(indices.first[i, j]),
-                "first_std": float(indices.first_std[i, j]),
-                "total": float(indices.total[i, j]),
-                "total_std": float(indices.total_std[i, j]),
-                "curve": curve
-                and {
-                    "x": curve.x.tolist(),
-                    "mean": curve.mean[:, j].tolist(),
-                    "std": curve.std[:, j].tolist(),
-                },
-            }
-        )
+    for i, (columns, curve) in enumerate(zip(indices.columns, indices.curves, strict=True)):
+        effect: dict[str, Any] = {"inputs": [names[column] for column in columns], "curve": None}
+        effect |= {name: float(getattr(indices, name)[i, j]) for name in INDICES}
+        if curve is not None:
+            mean, std = curve.mean[:, j].tolist(), curve.std[:, j].tolist()
+            effect["curve"] = {"x": curve.x.tolist(), "mean": mean, "std": std}
+        effects.append(effect)
+    # NaN, of an output that does not vary, would leave the order to chance.
     return sorted(effects, key=lambda each: -np.nan_to_num(each["total"]))
 
 
-def _evaluations(study: Study, done: int, failed: int, data: Gathered) -> dict[str, Any]:
-    every = max(done + failed, 1)
+def _evaluations(study: Study, counts: Counts, data: Gathered) -> dict[str, Any]:
+    every = max(counts.done + counts.failed, 1)
     kinds = [
         {
             "kind": kind,
@@ -253,12 +233,12 @@ def _evaluations(study: Study, done: int, failed: int, data: Gathered) -> dict[s
             "number": number,
             "example": (error or "")[:LONGEST_ERROR],
         }
-        for kind, count, number, error in (study.evaluations.first_failures() if failed else ())
+        for kind, count, number, error in study.evaluations.first_failures()
     ]
     return {
-        "done": done,
-        "failed": failed,
-        "share_failed": failed / every,
+        "done": counts.done,
+        "failed": counts.failed,
+        "share_failed": counts.failed / every,
         "used": data.n - data.failed,
         "on_failure": study.on_failure,
         "kinds": kinds,
@@ -276,6 +256,11 @@ def _timing(study: Study, seconds: float) -> dict[str, Any]:
         "sessions": sessions.count,
         "began": sessions.began,
     }
+
+
+def _at(values: Any, j: int) -> float:
+    """Of an output; a scalar where there is only one."""
+    return float(np.atleast_1d(values)[j])
 
 
 def _middle(column: Array) -> list[float] | None:

@@ -24,8 +24,7 @@ def convergence(output: dict[str, Any]) -> str:
     """
     looks, averages, last = output["convergence"], output["average"], output["mean"]
     n = [look["n"] for look in looks]
-    low = [look["interval95"][0] - last for look in looks]
-    high = [look["interval95"][1] - last for look in looks]
+    low, high = ([look["interval95"][side] - last for look in looks] for side in (0, 1))
     averages = averages if len(looks) == 1 else []
     average, counts = [each["mean"] - last for each in averages], [each["n"] for each in averages]
     known = [each for each in averages if each["half95"] is not None]
@@ -63,16 +62,17 @@ def shrinking(output: dict[str, Any]) -> str | None:
     averages = [(each["n"], each["std"]) for each in output["average"] if each["std"]]
     if not looks:
         return None
-    every = [*looks, *averages]
+    runs, stds = zip(*looks, *averages, strict=True)
     axes = Axes(
-        (min(n for n, _ in every), max(n for n, _ in every)),
-        (min(std for _, std in every), max(std for _, std in every)),
+        (min(runs), max(runs)),
+        (min(stds), max(stds)),
         ("runs", ""),
         ("std", output["unit"]),
         log=True,
     )
     if averages:
-        axes.line([n for n, _ in averages], [std for _, std in averages], "line-b")
+        counts, errors = zip(*averages, strict=True)
+        axes.line(counts, errors, "line-b")
     runs, stds = zip(*looks, strict=True)
     axes.line(runs, stds, "line-a")
     axes.dots(runs, stds, "dot-a")
@@ -91,15 +91,13 @@ def predictions(output: dict[str, Any]) -> str:
     Returns:
         An `<svg>` element.
     """
-    points = output["predicted"]["points"]
-    predicted, simulated = zip(*points, strict=True)
-    reach = (min(simulated), max(simulated))
-    wide = (min(*reach, *predicted), max(*reach, *predicted))
-    name = output["name"]
+    predicted, simulated = zip(*output["predicted"]["points"], strict=True)
+    wide = (min(*simulated, *predicted), max(*simulated, *predicted))
     axes = Axes(wide, wide, ("predicted", output["unit"]), ("simulated", output["unit"]))
     axes.line(wide, wide, "line-b")
+    # Faint and small: up to a thousand of them, which would hide the line.
     axes.dots(predicted, simulated, "dot-a faint", radius=2.0)
-    return axes.svg(f"Simulated against predicted values of {name}")
+    return axes.svg(f"Simulated against predicted values of {output['name']}")
 
 
 def main_effect(

@@ -2,21 +2,21 @@
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from steinquad._types import Progress
 from steinquad.errors import InputError
 from steinquad.estimate import Estimate
-from steinquad.report.content import collect
+from steinquad.report.content import Distribution, collect
 from steinquad.report.html import to_html
 from steinquad.report.markdown import to_markdown
 from steinquad.report.outline import outline
 from steinquad.studies.study import Study
-from steinquad.summaries.statistic import Statistic
 
-__all__ = ["FORMATS", "check_targets", "write"]
+__all__ = ["FORMATS", "check_targets", "replaced", "write"]
 
 FORMATS: dict[str, Callable[[dict[str, Any]], str]] = {
     ".html": lambda content: to_html(content["study"]["name"], outline(content)),
@@ -29,7 +29,7 @@ def write(
     study: Study,
     *paths: str | Path,
     estimate: Estimate | None = None,
-    distribution: Mapping[str, Sequence[Statistic]] | None = None,
+    distribution: Distribution | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Estimate from what a study has stored, and write what was found.
@@ -48,9 +48,11 @@ def write(
     """
     targets = [Path(path) for path in paths]
     check_targets(targets, Path(study.store))
-    content = collect(study, estimate, distribution, progress=progress)
+    content = collect(study, estimate, distribution, progress)
     for target in targets:
-        _replace(target, FORMATS[target.suffix.lower()](content))
+        text = FORMATS[target.suffix.lower()](content)
+        with replaced(target) as partial:
+            partial.write_text(text, encoding="utf-8")
     return content
 
 
@@ -65,20 +67,24 @@ def check_targets(paths: Sequence[Path], store: Path) -> None:
         if path.resolve() == store.resolve():
             raise InputError(f"target {path} is the store of the study; give another file.")
         if path.suffix.lower() not in FORMATS or not path.parent.is_dir():
-            endings = ", ".join(FORMATS)
             raise InputError(
-                f"target {path} cannot be written; give a file ending in {endings} in a directory."
+                f"target {path} cannot be written; give a file ending in {', '.join(FORMATS)} in "
+                "a directory."
             )
 
 
-def _replace(path: Path, text: str) -> None:
-    """Write the whole file, or leave what was there."""
+@contextmanager
+def replaced(target: Path) -> Iterator[Path]:
+    """A file to write to, which takes the place of the target once it is whole.
+
+    Whatever goes wrong leaves what was there, and an `OSError` is an `InputError` with its reason.
+    """
     # Beside the target, so that the replacement is one step within a file system.
-    partial = path.with_name(path.name + ".part")
+    partial = target.with_name(target.name + ".part")
     try:
-        partial.write_text(text, encoding="utf-8")
-        os.replace(partial, path)
+        yield partial
+        os.replace(partial, target)
     except OSError as error:
-        raise InputError(f"target {path} cannot be written ({error.strerror}).") from None
+        raise InputError(f"target {target} cannot be written ({error.strerror}).") from None
     finally:
         partial.unlink(missing_ok=True)

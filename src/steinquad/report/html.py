@@ -75,7 +75,9 @@ def _block(block: Block) -> str:
         case Table():
             return _table(block)
         case Figure(svg, caption, numbers):
-            more = "" if numbers is None else _details(numbers)
+            more = ""
+            if numbers is not None:
+                more = f"<details><summary>Numbers</summary>{_table(numbers)}</details>"
             return f"<figure>{svg}<figcaption>{markup(caption)}</figcaption>{more}</figure>"
         case Quote(text):
             return f"<pre>{markup(text, lines=True)}</pre>"
@@ -86,18 +88,14 @@ def _table(table: Table) -> str:
     head += '<th scope="col">share</th>' if table.bars else ""
     rows = []
     for i, row in enumerate(table.rows):
-        kinds = ("<td>" if j < table.left else '<td class="number">' for j in range(len(row)))
-        cells = "".join(f"{td}{markup(cell)}</td>" for td, cell in zip(kinds, row, strict=True))
+        cells = "".join(f"<td>{markup(cell)}</td>" for cell in row[: table.left])
+        cells += "".join(f'<td class="number">{markup(cell)}</td>' for cell in row[table.left :])
         if table.bars:
             cells += f'<td class="bar">{_bar(*table.bars[i])}</td>'
         rows.append(f"<tr>{cells}</tr>")
     lines = "\n".join(rows)
     kind = ' class="shares"' if table.bars else ""
     return f"<table{kind}><thead><tr>{head}</tr></thead>\n<tbody>\n{lines}\n</tbody></table>"
-
-
-def _details(table: Table) -> str:
-    return f"<details><summary>Numbers</summary>{_table(table)}</details>"
 
 
 def _bar(first: float, total: float) -> str:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from html import escape
 
 from steinquad.report.blocks import Answer, Block, Figure, Heading, Note, Quote, Table, Text
 from steinquad.report.text import visible
@@ -45,15 +46,11 @@ def _block(block: Block) -> str:
 
 
 def _table(table: Table) -> str:
-    marks = ("---" if j < table.left else "---:" for j in range(len(table.head)))
-    rows = (table.head, tuple(marks), *table.rows)
-    return "\n".join(
-        "| " + " | ".join(cell if i == 1 else _text(cell) for cell in row) + " |"
-        for i, row in enumerate(rows)
-    )
+    head, *rows = ([_text(cell) for cell in row] for row in (table.head, *table.rows))
+    marks = ["---" if j < table.left else "---:" for j in range(len(head))]
+    return "\n".join(f"| {' | '.join(row)} |" for row in (head, marks, *rows))
 
 
 def _text(text: str) -> str:
     """Escaped: backslashes for Markdown, entities for the HTML that it lets through."""
-    text = SPECIAL.sub(r"\\\1", visible(text))
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return escape(SPECIAL.sub(r"\\\1", visible(text)), quote=False)

@@ -2,7 +2,7 @@
 
 import math
 
-__all__ = ["duration", "interval", "percent", "rounded", "short", "with_std"]
+__all__ = ["duration", "interval", "percent", "rounded", "short", "ten_to", "with_std"]
 
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 LEAST, MOST = -3, 5  # powers of ten that are written out
@@ -25,8 +25,7 @@ def with_std(mean: float, std: float, unit: str = "") -> str:
     power, decimals = _scale(mean, std)
     if decimals is None:
         return _unit(f"{short(mean, 10)} ± {short(std)}", unit)
-    text = f"{_fixed(mean, power, decimals)} ± {_fixed(std, power, decimals)}"
-    return _unit(f"({text}){_times(power)}" if power else text, unit)
+    return _pair(mean, "±", std, power, decimals, unit)
 
 
 def rounded(value: float, mean: float, std: float, unit: str = "") -> str:
@@ -62,8 +61,7 @@ def interval(low: float, high: float, mean: float, std: float, unit: str = "") -
     power, decimals = _scale(mean, std)
     if decimals is None or not math.isfinite(low + high):
         return _unit(f"{short(low, 10)} to {short(high, 10)}", unit)
-    text = f"{_fixed(low, power, decimals)} to {_fixed(high, power, decimals)}"
-    return _unit(f"({text}){_times(power)}" if power else text, unit)
+    return _pair(low, "to", high, power, decimals, unit)
 
 
 def short(value: float, digits: int = 3, unit: str = "") -> str:
@@ -83,9 +81,8 @@ def short(value: float, digits: int = 3, unit: str = "") -> str:
         return _unit(f"{value:g}", unit)
     power = math.floor(math.log10(abs(float(f"{value:.{digits - 1}e}"))))
     if LEAST <= power <= MOST:
-        digits_after = max(digits - 1 - power, 0)
         text = _fixed(value, 0, digits - 1 - power)
-        return _unit(text.rstrip("0").rstrip(".") if digits_after else text, unit)
+        return _unit(text.rstrip("0").rstrip(".") if "." in text else text, unit)
     return _unit(f"{value / 10.0**power:.{digits}g}{_times(power)}", unit)
 
 
@@ -123,15 +120,25 @@ def duration(seconds: float) -> str:
     return short(seconds, 3, "s") if seconds >= 0.1 else short(1e3 * seconds, 3, "ms")
 
 
+def ten_to(power: int) -> str:
+    """A power of ten with its exponent set high, for text without markup.
+
+    >>> ten_to(-3)
+    '10⁻³'
+    """
+    return f"10{str(power).translate(SUPERSCRIPT)}"
+
+
 def _scale(mean: float, std: float) -> tuple[int, int | None]:
     """The power of ten to take out, and decimals after that; None if the std says nothing."""
     if not (math.isfinite(mean) and math.isfinite(std) and std > 0):
         return 0, None
-    power = math.floor(math.log10(max(abs(mean), std)))
-    power = 0 if LEAST < power <= MOST else power
+    top = math.floor(math.log10(max(abs(mean), std)))
+    # Rounded first: 0.0996 has its two digits in the place of 0.10.
     last = 1 - math.floor(math.log10(float(f"{std:.1e}")))
-    if last + math.floor(math.log10(max(abs(mean), std))) > SUSPICIOUS:
+    if last + top > SUSPICIOUS:
         return 0, None
+    power = 0 if LEAST < top <= MOST else top
     return power, last + power
 
 
@@ -141,7 +148,12 @@ def _fixed(value: float, power: int, decimals: int) -> str:
 
 
 def _times(power: int) -> str:
-    return f" × 10{str(power).translate(SUPERSCRIPT)}" if power else ""
+    return f" × {ten_to(power)}" if power else ""
+
+
+def _pair(one: float, between: str, other: float, power: int, decimals: int, unit: str) -> str:
+    text = f"{_fixed(one, power, decimals)} {between} {_fixed(other, power, decimals)}"
+    return _unit(f"({text}){_times(power)}" if power else text, unit)
 
 
 def _unit(text: str, unit: str) -> str:

@@ -1,19 +1,10 @@
 """The page of a report: which block follows which, and in what words."""
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from steinquad.report.blocks import (
-    Answer,
-    Block,
-    Figure,
-    Heading,
-    Note,
-    Quote,
-    Row,
-    Table,
-    Text,
-)
+from steinquad.report.blocks import Answer, Block, Figure, Heading, Note, Quote, Table, Text
 from steinquad.report.figures import convergence, main_effect, predictions, shrinking
 from steinquad.report.numbers import duration, interval, percent, rounded, short, with_std
 from steinquad.report.sensitivity import INNER
@@ -44,6 +35,7 @@ def outline(content: dict[str, Any]) -> Iterator[Block]:
     """
     study, answer = content["study"], content["answer"]
     yield Heading(1, study["name"])
+    sections: list[tuple[str, Iterable[Block]]] = []
     if answer is None:
         yield Note("doubt", "No answer", content["refused"])
     else:
@@ -53,40 +45,33 @@ def outline(content: dict[str, Any]) -> Iterator[Block]:
             f"the method {answer['method']}."
         )
         yield from _verdict(content)
-        yield Heading(2, "Answer")
+        sections.append(("Answer", map(_answer, content["outputs"])))
         for output in content["outputs"]:
-            yield _answer(output)
-        for output in content["outputs"]:
-            title = output["name"]
-            yield Heading(2, f"{title}: how it varies")
-            yield from _distribution(output)
-            yield Heading(2, f"{title}: convergence")
-            yield from _convergence(output)
-            yield Heading(2, f"{title}: held-out check")
-            yield from _check(output, answer)
-            yield Heading(2, f"{title}: which inputs matter")
-            yield from _effects(output, content)
+            sections += [
+                (f"{output['name']}: how it varies", _distribution(output)),
+                (f"{output['name']}: convergence", _convergence(output)),
+                (f"{output['name']}: held-out check", _check(output, answer)),
+                (f"{output['name']}: which inputs matter", _effects(output, content)),
+            ]
         if answer["candidates"]:
-            yield Heading(2, "Methods that were considered")
-            yield from _candidates(answer["candidates"])
-    yield Heading(2, "Inputs")
-    yield _inputs(content["inputs"])
-    yield Heading(2, "Failures")
-    yield from _failures(content["evaluations"])
-    yield Heading(2, "Timing")
-    yield from _timing(content)
-    yield Heading(2, "How to cite")
-    yield Quote(f"{content['cite']['software']}\n{content['cite']['paper']}")
-    yield Heading(2, "Versions")
-    yield from _versions(content)
+            sections.append(("Methods that were considered", _candidates(answer["candidates"])))
+    sections += [
+        ("Inputs", [_inputs(content["inputs"])]),
+        ("Failures", _failures(content["evaluations"])),
+        ("Timing", _timing(content)),
+        ("How to cite", [Quote(f"{content['cite']['software']}\n{content['cite']['paper']}")]),
+        ("Versions", [_versions(content)]),
+    ]
+    for title, blocks in sections:
+        yield Heading(2, title)
+        yield from blocks
 
 
 def _verdict(content: dict[str, Any]) -> Iterator[Block]:
     answer, until = content["answer"], content["study"]["until"]
     code = answer["status"]
     sentence = answer["message"][:1].upper() + answer["message"][1:] + "."
-    kind = "good" if code in GOOD else "doubt"
-    yield Note(kind, f"Status {code}: {MEANING[code]}", sentence)
+    yield Note("good" if code in GOOD else "doubt", f"Status {code}: {MEANING[code]}", sentence)
     if until is not None:
         targets = " and ".join(
             f"{key.replace('_', ' ')} ≤ {short(value)}" for key, value in until.items()
@@ -118,15 +103,15 @@ def _average(output: dict[str, Any]) -> str:
 def _distribution(output: dict[str, Any]) -> Iterator[Block]:
     rows = tuple(_statistic(each, output["unit"]) for each in output["distribution"])
     yield Table(("of one run", "value", "95 % interval", "from"), rows)
-    words = "From the simulated values alone, or with the model where that makes an interval "
-    words += "shorter by a fifth or more."
-    helped = any(each["uses_model"] for each in output["distribution"])
-    yield Text(words if helped else "From the simulated values alone.")
+    words = "From the simulated values alone"
+    if any(each["uses_model"] for each in output["distribution"]):
+        words += ", or with the model where that makes an interval shorter by a fifth or more"
+    yield Text(f"{words}.")
     if any(None in (each["low"], each["high"]) for each in output["distribution"]):
         yield Text("An end that is not given would take more runs.")
 
 
-def _statistic(row: dict[str, Any], unit: str) -> Row:
+def _statistic(row: dict[str, Any], unit: str) -> tuple[str, ...]:
     """A row with as many digits as the interval is worth."""
     kind, at = row["kind"], _number(row["at"])
     labels = {
@@ -138,17 +123,11 @@ def _statistic(row: dict[str, Any], unit: str) -> Row:
     unit = unit if kind in ("std", "quantile") else ""
     value, ends = _number(row["value"]), (row["low"], row["high"])
     half = max((abs(end - value) for end in ends if end is not None), default=0.0)
-    if None in ends:
-        low, high = ("…" if end is None else rounded(end, value, half, unit) for end in ends)
-        between = f"{low} to {high}"
-    else:
+    between = " to ".join("…" if end is None else rounded(end, value, half, unit) for end in ends)
+    if None not in ends:  # a common power of ten and unit stand behind both
         between = interval(*ends, value, half, unit)
-    return (
-        labels[kind],
-        rounded(value, value, half, unit),
-        between,
-        "model" if row["uses_model"] else "runs",
-    )
+    used = "model" if row["uses_model"] else "runs"
+    return labels[kind], rounded(value, value, half, unit), between, used
 
 
 def _candidates(candidates: list[dict[str, Any]]) -> Iterator[Block]:
@@ -191,17 +170,9 @@ def _convergence(output: dict[str, Any]) -> Iterator[Block]:
         caption += f" Dashed line: {_average(output)} of the first runs"
         caption += ", with its 95 % band." if output["average"][-1]["std"] is not None else "."
     yield Figure(convergence(output), caption, table)
-    drawn = shrinking(output)
-    if drawn is not None:
-        yield Figure(
-            drawn,
-            "Standard deviation of the estimate (dots)"
-            + (
-                f" and of {_average(output)} (dashed) against runs."
-                if output["average"][-1]["std"]
-                else " against runs."
-            ),
-        )
+    if (drawn := shrinking(output)) is not None:
+        beside = f" and of {_average(output)} (dashed)" if output["average"][-1]["std"] else ""
+        yield Figure(drawn, f"Standard deviation of the estimate (dots){beside} against runs.")
 
 
 def _check(output: dict[str, Any], answer: dict[str, Any]) -> Iterator[Block]:
@@ -209,35 +180,28 @@ def _check(output: dict[str, Any], answer: dict[str, Any]) -> Iterator[Block]:
     if check is None:
         yield Text("No held-out check: this method, or so few points, has none.")
     else:
-        explained = check["explained"]
+        share = check["explained"]
+        more = "" if share is None else f"; it explains {percent(share)} of the variance"
         yield Text(
             f"{answer['folds']} fits, each to a part of the runs and compared with the rest, give "
             f"{with_std(_number(check['mean']), _number(check['std']), unit)}: "
             f"{short(_number(check['distance']), 2)} standard errors from the answer. "
             f"At runs that it has not seen the model is wrong by "
-            f"{short(_number(check['residual']), 2, unit)} (root mean square)"
-            + (
-                "."
-                if explained is None
-                else f"; it explains {percent(explained)} of the variance."
-            )
+            f"{short(_number(check['residual']), 2, unit)} (root mean square){more}."
         )
     shown = output["predicted"]
     if shown is None:
         yield Text("The method has no model of the output that could be compared with the runs.")
         return
-    if shown["kind"] == "cross-fitted":
-        words = "Predicted (cross-fitted: by a fit that has not seen the run)"
-    else:
-        words = "Predicted (fitted: the model has seen these runs, so agreement proves little)"
     if not shown["points"]:
         yield Text("No prediction is a finite number.")
         return
-    count = len(shown["points"])
-    yield Figure(
-        predictions(output),
-        f"{words} against simulated values, {count} runs. On the dashed line both agree.",
-    )
+    words = {
+        "cross-fitted": "cross-fitted: by a fit that has not seen the run",
+        "fitted": "fitted: the model has seen these runs, so agreement proves little",
+    }[shown["kind"]]
+    caption = f"Predicted ({words}) against simulated values, {len(shown['points'])} runs. On the "
+    yield Figure(predictions(output), caption + "dashed line both agree.")
 
 
 def _effects(output: dict[str, Any], content: dict[str, Any]) -> Iterator[Block]:
@@ -312,11 +276,12 @@ def _curve_table(curve: dict[str, Any], name: str, unit: str, output: dict[str, 
 
 
 def _inputs(inputs: list[dict[str, Any]]) -> Table:
-    rows: list[Row] = []
-    for each in inputs:
-        low, high = each["middle90"] or (float("nan"), float("nan"))
-        rows.append((each["name"], each["unit"], f"{short(low, 4)} to {short(high, 4)}"))
-    return Table(("input", "unit", "middle 90 % of the points"), tuple(rows), left=2)
+    middles = (each["middle90"] or (math.nan, math.nan) for each in inputs)
+    rows = tuple(
+        (each["name"], each["unit"], f"{short(low, 4)} to {short(high, 4)}")
+        for each, (low, high) in zip(inputs, middles, strict=True)
+    )
+    return Table(("input", "unit", "middle 90 % of the points"), rows, left=2)
 
 
 def _failures(evaluations: dict[str, Any]) -> Iterator[Block]:
@@ -324,11 +289,8 @@ def _failures(evaluations: dict[str, Any]) -> Iterator[Block]:
     if not failed:
         yield Text(f"None of {done} evaluations failed.")
         return
-    share = percent(evaluations["share_failed"])
-    rule = {
-        "refuse": "more than 1 % are refused",
-        "ignore": "the study says to ignore such points",
-    }[evaluations["on_failure"]]
+    share, ignored = percent(evaluations["share_failed"]), evaluations["on_failure"] == "ignore"
+    rule = "the study says to ignore such points" if ignored else "more than 1 % are refused"
     yield Text(f"{failed} of {done + failed} evaluations failed, {share} of the points; {rule}.")
     rows = tuple(
         (each["kind"], str(each["count"]), percent(each["share"])) for each in evaluations["kinds"]
@@ -356,13 +318,17 @@ def _timing(content: dict[str, Any]) -> Iterator[Block]:
     )
 
 
-def _versions(content: dict[str, Any]) -> Iterator[Block]:
+def _versions(content: dict[str, Any]) -> Table:
     study = content["study"]
-    rows = [*content["versions"].items()]
-    rows += [("integrand", version) for version in content["integrand_versions"]]
-    rows += [("points", study["points"]), ("seed", str(study["seed"]))]
-    rows += [("store", study["store"]), ("report made", content["made"])]
-    yield Table(("what", "version"), tuple(rows), left=2)
+    rows = (
+        *content["versions"].items(),
+        *(("integrand", version) for version in content["integrand_versions"]),
+        ("points", study["points"]),
+        ("seed", str(study["seed"])),
+        ("store", study["store"]),
+        ("report made", content["made"]),
+    )
+    return Table(("what", "version"), rows, left=2)
 
 
 def _index(value: float, std: float) -> str:
@@ -372,7 +338,7 @@ def _index(value: float, std: float) -> str:
 
 
 def _number(value: float | None) -> float:
-    return float("nan") if value is None else value
+    return math.nan if value is None else value
 
 
 def _listed(names: list[str]) -> str:

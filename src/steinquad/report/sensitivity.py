@@ -161,6 +161,7 @@ def _curve(estimate: Estimate, column: int, a: Array, b: Array, g_a: Array, g_b:
     points = np.tile(b[:CURVE_DRAWS], (GRID, 1))
     points[:, column] = np.repeat(x, CURVE_DRAWS)
     there = _predict(estimate, points).reshape(GRID, CURVE_DRAWS, -1)
+    # Differences at the same draws, whose own noise cancels.
     change = there - g_b[:CURVE_DRAWS]
     mean = change.mean(axis=1) + (g_a + g_b).mean(axis=0) / 2
     # The average of g is over many more draws; its error is left out.

@@ -1,1 +1,1 @@
-"""What commands show in a terminal: progress, and help in groups."""
+"""What commands share in a terminal: progress, help in groups, common options."""

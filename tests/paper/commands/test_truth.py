@@ -7,7 +7,7 @@ import pytest
 
 from steinquad.paper import goodwin_truth
 from steinquad.paper.commands import truth
-from steinquad.paper.reference import Reference
+from steinquad.paper.goodwin_truth import Reference
 from steinquad.problems.goodwin import TRUTHS as GOODWIN_TRUTHS
 from steinquad.problems.wind_farm import TRUTHS as WIND_FARM_TRUTHS
 

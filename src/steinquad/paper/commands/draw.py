@@ -13,19 +13,14 @@ from rich.console import Console
 import steinquad as sq
 from steinquad._types import Array
 from steinquad.errors import InputError
-from steinquad.paper.commands.values import BATCH, Values, evaluate
+from steinquad.paper.commands.values import BATCH, ChainsPath, Values, ValuesPath, evaluate
 from steinquad.problems.goodwin import PARAMETERS
-from steinquad.terminal.help import GroupedHelp
+from steinquad.terminal.commands import new_app
 from steinquad.terminal.progress import progress_bar
 
 __all__ = ["app"]
 
-app = typer.Typer(
-    help="Write draws, values and scores of a problem to a file.",
-    cls=GroupedHelp,
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
+app = new_app("Write draws, values and scores of a problem to a file.")
 
 
 @app.command()
@@ -43,9 +38,7 @@ def goodwin(
     data_seed: Annotated[int, typer.Option(help="Seed of the data.")] = 0,
     rtol: Annotated[float, typer.Option(help="Tolerance of the ODE solver.")] = 1e-8,
     observations: Annotated[int, typer.Option(help="Number of observation times.")] = 2400,
-    path: Annotated[
-        Path | None, typer.Option(help="Directory to keep the chains in, to go on after a stop.")
-    ] = None,
+    path: ChainsPath = None,
 ) -> None:
     """Chains of the Goodwin posterior: w_* are the points, a1, a2, k, alpha the values."""
     if sampler not in ("mala", "nuts"):
@@ -66,14 +59,13 @@ def goodwin(
     columns |= {f"score_{name}": sample.score[:, i] for i, name in enumerate(PARAMETERS)}
     columns |= dict(zip(PARAMETERS, problem.integrand(sample.x).T, strict=True))
     _write({**columns, "chain": sample.groups}, file)
-    console = Console()
+    console = Console(highlight=False, markup=False)
     for note in sample.notes:
-        console.print(f"Note: {note}.", highlight=False, markup=False)
+        console.print(f"Note: {note}.")
     failed = sample.stats.get("failed_proposals", sample.stats.get("divergences", 0))
     console.print(
         f"{n} draws of {len(np.unique(sample.groups))} chains in {file}, acceptance "
-        f"{np.mean(sample.stats['acceptance']):.2f}, {failed} proposals failed.",
-        highlight=False,
+        f"{np.mean(sample.stats['acceptance']):.2f}, {failed} proposals failed."
     )
 
 
@@ -84,9 +76,7 @@ def wind_farm(
     seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 0,
     physics: Annotated[str, typer.Option(help="p22 or p26.")] = "p22",
     simulator: Annotated[str, typer.Option(help="jax, or pywake (extra wind).")] = "jax",
-    path: Annotated[
-        Path | None, typer.Option(help="File to keep values in, to go on after a stop.")
-    ] = None,
+    path: ValuesPath = None,
 ) -> None:
     """Independent draws of the seven inputs, their scores score_*, and the thrust coefficient."""
     _check_writable(file)

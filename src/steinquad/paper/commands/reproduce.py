@@ -64,7 +64,7 @@ def reproduce(
         raise InputError(f"--jobs is {jobs}; give an integer >= 1.")
     chosen = _parse_seeds(seeds)
     if name == SKETCHES or (name == "all" and not pack):
-        _sketch(path)
+        typer.echo(f"Sketches in {' and '.join(map(str, sketches(path)))}.")
     if name == SKETCHES:
         return
     figures = [specs.load(each) for each in (specs.names() if name == "all" else [name])]
@@ -79,14 +79,6 @@ def reproduce(
         if not draw:
             deaths += _run(figure, preset, path, requested[figure.name], jobs)
         drawn += _draw(figure, preset, path)
-    if deaths:
-        _name_deaths(deaths)
-        raise typer.Exit(DIED)
-    if not drawn:
-        raise InputError(f"path {path} has no records of {name}, preset {preset}; run it first.")
-
-
-def _name_deaths(deaths: Sequence[workers.Death]) -> None:
     for death in deaths:
         run = death.run
         typer.echo(
@@ -94,6 +86,10 @@ def _name_deaths(deaths: Sequence[workers.Death]) -> None:
             f"exit code {death.exit_code} and is tried again next time; has it enough memory?",
             err=True,
         )
+    if deaths:
+        raise typer.Exit(DIED)
+    if not drawn:
+        raise InputError(f"path {path} has no records of {name}, preset {preset}; run it first.")
 
 
 def _store(path: Path, name: str) -> RecordStore:
@@ -110,10 +106,6 @@ def _pack(name: str, figures: Sequence[Spec], path: Path) -> None:
         typer.echo(f"{len(store.records)} records in {store.packed}.")
 
 
-def _sketch(path: Path) -> None:
-    typer.echo(f"Sketches in {' and '.join(map(str, sketches(path)))}.")
-
-
 def _part(
     name: str,
     figures: Sequence[Spec],
@@ -124,25 +116,22 @@ def _part(
 ) -> dict[str, list[Run]]:
     """The runs that are asked for, by figure."""
     runs = {figure.name: figure.runs(preset, seeds) for figure in figures}
-    every = [run for each in runs.values() for run in each]
-    for option, given, known in (
-        ("--method", methods, {run.method: None for run in every}),
-        ("--n", sizes, {run.n: None for run in every}),
-    ):
+    wanted = {"method": methods, "n": sizes}
+    for field, given in wanted.items():
+        known = {getattr(run, field): None for each in runs.values() for run in each}
         for value in given or ():
             if value not in known:
                 raise InputError(
-                    f"{option} is {value!r}, which {name} does not have with preset {preset}; "
+                    f"--{field} is {value!r}, which {name} does not have with preset {preset}; "
                     f"choose of {', '.join(map(str, known))}."
                 )
-    return {
-        figure: [
-            run
-            for run in every
-            if (not methods or run.method in methods) and (not sizes or run.n in sizes)
-        ]
-        for figure, every in runs.items()
-    }
+    for field, given in wanted.items():
+        if given:
+            runs = {
+                figure: [run for run in each if getattr(run, field) in given]
+                for figure, each in runs.items()
+            }
+    return runs
 
 
 def _run(
@@ -202,20 +191,17 @@ def _list() -> None:
     figures = [specs.load(name) for name in specs.names()]
     of = {item: figure for figure in figures for item in figure.items}
     table = Table(box=None, pad_edge=False)
-    for heading in ("item", "name", "quick", "paper", "shows"):
+    for heading in ("item", "name", *specs.PRESETS, "shows"):
         number = heading in specs.PRESETS
         table.add_column(heading, justify="right" if number else "left", no_wrap=True)
     rows = [(item, title, of.get(item)) for item, title in ITEMS.items()]
     rows += [("ours", figure.title, figure) for figure in figures if not figure.items]
     for item, title, figure in rows:
-        if figure is not None:
-            counts = [str(len(figure.runs(preset))) for preset in specs.PRESETS]
-            table.add_row(item, figure.name, *counts, title)
-        else:
-            table.add_row(item, SKETCHES, "0", "0", title)
-    console = Console()
-    console.print(table, highlight=False)
-    console.print("quick, paper: how many runs the preset has.", highlight=False)
+        counts = [str(len(figure.runs(preset)) if figure else 0) for preset in specs.PRESETS]
+        table.add_row(item, figure.name if figure else SKETCHES, *counts, title)
+    console = Console(highlight=False, markup=False)
+    console.print(table)
+    console.print("quick, paper: how many runs the preset has.")
 
 
 def _parse_seeds(text: str | None) -> list[int] | None:

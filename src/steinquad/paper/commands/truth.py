@@ -3,22 +3,21 @@
 import json
 import math
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated
 
 import numpy as np
 import typer
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 import steinquad as sq
 from steinquad.errors import InputError
 from steinquad.paper import goodwin_truth
-from steinquad.paper.commands.values import Values, evaluate
-from steinquad.paper.reference import Reference, contradictions
+from steinquad.paper.commands.values import ChainsPath, Values, ValuesPath, evaluate
+from steinquad.paper.goodwin_truth import Reference, contradictions
 from steinquad.problems.goodwin import PARAMETERS
 from steinquad.problems.wind_farm import truth_of
-from steinquad.terminal.help import GroupedHelp
+from steinquad.terminal.commands import AsJson, new_app
 from steinquad.terminal.progress import progress_bar
 
 __all__ = ["app"]
@@ -27,14 +26,7 @@ DISAGREEMENT = 1  # exit code
 AGREEMENT = 2e-8  # relative: eight digits are stored for Goodwin
 STANDARD_ERRORS = 3.0  # apart, for a contradiction of the wind farm's one computation
 
-app = typer.Typer(
-    help="Compute the truth of a problem again and check what is stored.",
-    cls=GroupedHelp,
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+app = new_app("Compute the truth of a problem again and check what is stored.")
 
 
 @app.command()
@@ -45,9 +37,7 @@ def goodwin(
     points: Annotated[int, typer.Option(help="Sobol points, 16 times a power of 2.")] = 16384,
     rtol: Annotated[float, typer.Option(help="Tolerance of the ODE solver.")] = 1e-9,
     draw_seed: Annotated[int, typer.Option(help="Seed of draws and scrambles.")] = 0,
-    path: Annotated[
-        Path | None, typer.Option(help="Directory to keep the chains in, to go on after a stop.")
-    ] = None,
+    path: ChainsPath = None,
     as_json: AsJson = False,
 ) -> None:
     """Posterior means of the Goodwin oscillator, by NUTS with Stein polynomials and by Sobol."""
@@ -55,13 +45,12 @@ def goodwin(
     sq.Polynomial(order=order)  # refuses a bad one now, not after the chains
     problem = sq.problems.goodwin(seed, rtol=rtol)
     with progress_bar(label="Sobol", enabled=not as_json) as progress:
-        rows = [goodwin_truth.by_importance(problem, points, seed=draw_seed, progress=progress)]
+        sobol = goodwin_truth.by_importance(problem, points, seed=draw_seed, progress=progress)
     with progress_bar(label="NUTS", enabled=not as_json) as progress:
-        rows.append(
-            goodwin_truth.by_nuts(
-                problem, draws, order=order, seed=draw_seed, path=path, progress=progress
-            )
+        nuts = goodwin_truth.by_nuts(
+            problem, draws, order=order, seed=draw_seed, path=path, progress=progress
         )
+    rows = [sobol, nuts]
     if not np.isnan(problem.truth).any():
         rows.insert(0, Reference("stored", problem.truth, np.zeros_like(problem.truth)))
     trouble = list(contradictions(rows, PARAMETERS, rtol=AGREEMENT + rtol))
@@ -85,9 +74,7 @@ def wind_farm(
     ] = 32768,
     replicates: Annotated[int, typer.Option(help="Independent scrambles.")] = 16,
     seed: Annotated[int, typer.Option(help="Seed of the scrambles.")] = 0,
-    path: Annotated[
-        Path | None, typer.Option(help="File to keep values in, to go on after a stop.")
-    ] = None,
+    path: ValuesPath = None,
     as_json: AsJson = False,
 ) -> None:
     """Expected thrust of the wind farm by scrambled Sobol points: 12 CPU ms an evaluation."""
@@ -130,19 +117,17 @@ def wind_farm(
 
 
 def _print(names: Sequence[str], rows: Sequence[Reference], trouble: Sequence[str]) -> None:
-    console = Console()
-    table = Table(box=None, pad_edge=False)
-    table.add_column("by", no_wrap=True)
-    for name in names:
-        table.add_column(f"E[{name}]".replace("[", r"\["), justify="right", no_wrap=True)
+    console = Console(highlight=False, markup=False)  # markup would swallow the [f] of E[f]
+    columns = (Column(f"E[{name}]", justify="right", no_wrap=True) for name in names)
+    table = Table(Column("by", no_wrap=True), *columns, box=None, pad_edge=False)
     for row in rows:
         table.add_row(row.name, *(f"{value:.10f}" for value in row.mean))
         if row.std.any():
             table.add_row("  +-", *(f"{value:.1e}" for value in row.std))
     console.print(table)
     if not any(row.name == "stored" for row in rows):
-        console.print("No truth is stored for these data.", highlight=False)
+        console.print("No truth is stored for these data.")
     for sentence in trouble:
-        console.print(f"Contradiction: {sentence}.", highlight=False, markup=False)
+        console.print(f"Contradiction: {sentence}.")
     if not trouble:
-        console.print("All agree.", highlight=False)
+        console.print("All agree.")

@@ -2,15 +2,23 @@
 
 import json
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
+import typer
 
 from steinquad._types import Array, Progress
 from steinquad.errors import InputError
 from steinquad.problems import Problem
 
-__all__ = ["BATCH", "Values", "evaluate"]
+__all__ = ["BATCH", "ChainsPath", "Values", "ValuesPath", "evaluate"]
 
+ChainsPath = Annotated[
+    Path | None, typer.Option(help="Directory to keep the chains in, to go on after a stop.")
+]
+ValuesPath = Annotated[
+    Path | None, typer.Option(help="File to keep values in, to go on after a stop.")
+]
 BATCH = 32  # evaluations between two writes
 
 

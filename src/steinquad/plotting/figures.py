@@ -1,19 +1,18 @@
-"""One estimate at a glance: fit, integral, training."""
+"""Figures: an empty one, and one estimate at a glance: fit, integral, training."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import scipy.stats
 
 from steinquad.errors import InputError
-from steinquad.plotting.canvas import new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from steinquad.estimate import Estimate
 
-__all__ = ["diagnose"]
+__all__ = ["diagnose", "new_figure"]
 
 INK, ACCENT, FAINT = "#1f2933", "#c2410c", "#9aa5b1"
 MOST_POINTS = 5000  # drawn; more would only make the file large
@@ -47,6 +46,31 @@ def diagnose(
     return figure
 
 
+def new_figure(
+    width: float,
+    height: float,
+    *,
+    layout: Literal["constrained"] | None = None,
+    what: str = "plot",
+) -> "Figure":
+    """A figure that can be saved and opens no window, whatever backend the user has chosen.
+
+    Args:
+        width: in inches.
+        height: in inches.
+        layout: of its panels; None to place them by hand.
+        what: needs matplotlib, as the `InputError` says where it is not installed.
+    """
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise InputError(f"{what} needs matplotlib; install steinquad[plot].") from None
+    figure = Figure(figsize=(width, height), layout=layout)
+    FigureCanvasAgg(figure)
+    return figure
+
+
 def _fit(axis: Any, estimate: "Estimate", output: int) -> None:
     values = estimate.values[:, output]
     if estimate.fit.fitted is None:
@@ -61,10 +85,9 @@ def _fit(axis: Any, estimate: "Estimate", output: int) -> None:
 
 
 def _integral(axis: Any, estimate: "Estimate", output: int, truth: float | None) -> None:
-    mean = float(np.atleast_1d(estimate.mean)[output])
-    std = float(np.atleast_1d(estimate.std)[output])
+    numbers = (estimate.mean, estimate.std, *estimate.interval(0.95))
+    mean, std, low, high = (float(np.atleast_1d(each)[output]) for each in numbers)
     unit = std if std > 0 else max(abs(mean), 1.0) * 1e-3
-    low, high = (float(np.atleast_1d(side)[output]) for side in estimate.interval(0.95))
     reach = 4.0 if truth is None else max(4.0, 1.15 * abs(truth - mean) / unit)
     grid = np.linspace(-reach, reach, 401)
     density = scipy.stats.t.pdf(grid, estimate.dof)

@@ -1,0 +1,73 @@
+"""One estimate at a glance: panels, what is in them, and what is said without matplotlib."""
+
+import sys
+
+import numpy as np
+import pytest
+import scipy.stats as st
+
+import steinquad as sq
+from steinquad.plotting import diagnose
+from steinquad.plotting.figures import MOST_POINTS, new_figure
+
+
+def answer(method, d=2, n=60, outputs=2):
+    x = np.random.default_rng(0).normal(size=(n, d))
+    values = np.stack([x[:, 0] + j for j in range(outputs)], axis=1)
+    data = sq.Dataset(x, values[:, 0] if outputs == 1 else values, -x)
+    return sq.estimate(data, method=method)
+
+
+@pytest.mark.parametrize("d", [1, 2, 5])
+def test_without_a_model_the_values_are_counted(d):
+    histogram, integral = diagnose(answer(sq.MonteCarlo(), d)).axes
+    assert sum(bar.get_height() for bar in histogram.patches) == 60
+    assert histogram.get_title() == "values of f" and integral.get_title().startswith("E[f] = ")
+
+
+def test_the_bar_is_the_interval_and_the_line_the_truth():
+    found = answer(sq.MonteCarlo())
+    for output in (0, 1):
+        axis = diagnose(found, output=output, truth=float(output)).axes[1]
+        bar, line = axis.lines
+        low, high = (side[output] for side in found.interval(0.95))
+        np.testing.assert_allclose(bar.get_xdata() + found.mean[output], [low, high])
+        np.testing.assert_allclose(line.get_xdata(), output - found.mean[output])
+        left, right = axis.get_xlim()
+        assert left < line.get_xdata()[0] < right
+
+
+def test_a_far_truth_is_still_in_the_panel():
+    found = answer(sq.MonteCarlo(), outputs=1)
+    axis = diagnose(found, truth=found.mean + 50 * found.std).axes[1]
+    assert axis.get_xlim()[1] > 50 * found.std
+
+
+def test_fitted_against_true_values_and_few_enough_of_them():
+    n = 2 * MOST_POINTS + 2
+    axis = diagnose(answer(sq.Polynomial(order=1), d=1, n=n, outputs=1)).axes[0]
+    diagonal, points = axis.lines
+    assert MOST_POINTS <= len(points.get_xdata()) <= 2 * MOST_POINTS
+    np.testing.assert_allclose(points.get_xdata(), points.get_ydata(), atol=1e-8)
+    np.testing.assert_array_equal(diagonal.get_xdata(), diagonal.get_ydata())
+
+
+def test_a_constant_has_no_width_and_can_be_drawn(tmp_path):
+    x = st.norm.rvs(size=(20, 1), random_state=0)
+    found = sq.estimate(sq.Dataset(x, np.full(20, 3.0)), method=sq.MonteCarlo())
+    diagnose(found, truth=3.0, path=tmp_path / "flat.png")
+    assert (tmp_path / "flat.png").stat().st_size > 5000
+
+
+@pytest.mark.parametrize("output", [-1, 2])
+def test_an_output_that_is_not_there(output):
+    with pytest.raises(sq.InputError, match=f"output is {output}; the estimate has 2 outputs"):
+        diagnose(answer(sq.MonteCarlo()), output=output)
+
+
+def test_without_matplotlib_it_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(sq.InputError, match=r"plot needs matplotlib; install steinquad\[plot\]"):
+        new_figure(1.0, 1.0)
+    monkeypatch.undo()
+    assert tuple(new_figure(3.0, 2.0).get_size_inches()) == (3.0, 2.0)
