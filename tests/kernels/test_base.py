@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from steinquad._float64 import float64
-from steinquad.errors import InputError
 from steinquad.kernels import RBF, Kernel, Matern
 
 KERNELS = [RBF(), Matern(0.5), Matern(1.5), Matern(2.5)]
@@ -73,9 +72,3 @@ def test_a_kernel_of_ones_own():
     want = np.prod((1 + ((x[:, None] - y[None]) / scales) ** 2 / 4) ** -2.0, axis=2)
     np.testing.assert_allclose(np.asarray(got), want, rtol=1e-13)
     assert RationalQuadratic.smooth and not Matern.smooth
-
-
-@pytest.mark.parametrize("nu", [1.0, 3.5, -0.5, "2.5", None])
-def test_other_orders_are_refused(nu):
-    with pytest.raises(InputError, match=r"have nu 0\.5, 1\.5 or 2\.5\.$"):
-        Matern(nu)

@@ -23,7 +23,13 @@ def follow(training, d=1, n=24, seed=0):
     return training.follow(genz("continuous", d), n, seed, lambda: float(next(ticks)))
 
 
-@pytest.mark.parametrize(("stein", "d"), [(True, 2), (False, 5)])
+QUICK = [(True, 2), (False, 5)]
+REST = [(True, 1), (True, 5), (False, 1), (False, 2)]
+
+
+@pytest.mark.parametrize(
+    ("stein", "d"), [*QUICK, *(pytest.param(*case, marks=pytest.mark.slow) for case in REST)]
+)
 def test_marks_on_the_way(stein, d):
     outcome = follow(Training(stein=stein, optimizer=Adam(max_steps=12), **SMALL), d)
     marks = outcome["trajectory"]

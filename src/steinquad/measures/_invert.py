@@ -69,14 +69,12 @@ def invert_cdf(cdf: Callable[[Array], Array], support: Support, p: Array) -> Arr
 def _first_bracket(support: Support) -> tuple[Array, Array]:
     """A start strictly inside the support: its middle half, or a unit step from a finite side."""
     low, high = support.low, support.high
-    left, right = np.full(support.dim, -1.0), np.full(support.dim, 1.0)
-    below, above = np.isfinite(low), np.isfinite(high)
-    both, only_low, only_high = below & above, below & ~above, above & ~below
-    width = high[both] - low[both]
-    left[both], right[both] = low[both] + width / 4, high[both] - width / 4
     # A unit step, or more where a unit would be lost in the rounding of the side.
-    up = np.maximum(1.0, 1e-6 * np.abs(low[only_low]))
-    down = np.maximum(1.0, 1e-6 * np.abs(high[only_high]))
-    left[only_low], right[only_low] = low[only_low] + up / 2, low[only_low] + up
-    left[only_high], right[only_high] = high[only_high] - down, high[only_high] - down / 2
+    up, down = (np.maximum(1.0, 1e-6 * np.abs(side)) for side in (low, high))
+    below, above = np.isfinite(low), np.isfinite(high)
+    cases = [below & above, below, above]
+    with np.errstate(invalid="ignore"):  # infinities of the cases not taken
+        quarter = (high - low) / 4
+        left = np.select(cases, [low + quarter, low + up / 2, high - down], -1.0)
+        right = np.select(cases, [high - quarter, low + up, high - down / 2], 1.0)
     return left, right

@@ -10,8 +10,13 @@ import numpyro.distributions as nd
 
 from steinquad._types import Array
 from steinquad.measures._invert import invert_cdf
-from steinquad.measures._numpyro_rules import cdf_cancels, implemented, in_numpyro_rules, unwrap
-from steinquad.measures._numpyro_support import support_of
+from steinquad.measures._numpyro_rules import (
+    cdf_cancels,
+    implemented,
+    in_numpyro_rules,
+    support_of,
+    unwrap,
+)
 from steinquad.measures.factors import Gaussian, Terms, combined, flattened
 from steinquad.measures.marginal import Functions, Marginal
 from steinquad.support import Support

@@ -127,6 +127,10 @@ class Measure(ABC):
         )
         return Marginal.other(functions, self.support.low[0], self.support.high[0])
 
+    def _require(self, what: str) -> None:
+        if what not in self.provides:
+            raise self._missing(what)
+
     def _missing(self, what: str) -> InputError:
         known = ", ".join(sorted(self.provides | {"score"}))
         return InputError(f"measure {type(self).__name__} has no {what}; it provides {known}.")

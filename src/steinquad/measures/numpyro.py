@@ -13,8 +13,13 @@ from steinquad._types import Array, as_points
 from steinquad.errors import InputError
 from steinquad.measures._invert import invert_cdf
 from steinquad.measures._numpyro_factors import terms_of
-from steinquad.measures._numpyro_rules import cdf_cancels, implemented, in_numpyro_rules, unwrap
-from steinquad.measures._numpyro_support import support_of
+from steinquad.measures._numpyro_rules import (
+    cdf_cancels,
+    implemented,
+    in_numpyro_rules,
+    support_of,
+    unwrap,
+)
 from steinquad.measures._rebuild import in_float64, is_stock
 from steinquad.measures.base import Measure
 from steinquad.measures.checks import as_draw_request, as_names, as_probabilities
@@ -112,8 +117,7 @@ class NumpyroMeasure(Measure):
         They are computed in float64, also for a distribution that was made in 32-bit types.
         """
         n, seed = as_draw_request(n, seed)
-        if "sample" not in self.provides:
-            raise self._missing("sample")
+        self._require("sample")
         if not self._has_sample:
             return self.icdf(np.random.default_rng(seed).random((n, self.dim)))
         return self._run(_samples, jax.random.key(seed), n).reshape(n, self.dim)
@@ -125,8 +129,7 @@ class NumpyroMeasure(Measure):
         Refused where coordinates depend on each other, where numpyro has no cdf, and where a
         truncation has lost its digits.
         """
-        if "cdf" not in self.provides:
-            raise self._missing("cdf")
+        self._require("cdf")
         x = as_points("x", x, self.dim)
         low, high = self.support.low, self.support.high
         inner = np.clip(x, low, high)
@@ -140,8 +143,7 @@ class NumpyroMeasure(Measure):
         It exists whenever `cdf` does. Probabilities must lie in [0, 1]; in the numerical inverse 0
         and 1 give the sides of the support.
         """
-        if "icdf" not in self.provides:
-            raise self._missing("icdf")
+        self._require("icdf")
         p = as_probabilities(p, self.dim)
         return self._run(_icdfs, p) if self._has_icdf else invert_cdf(self.cdf, self.support, p)
 

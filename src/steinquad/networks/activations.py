@@ -112,16 +112,7 @@ def relu(z: jax.Array) -> tuple[jax.Array, jax.Array]:
 
 
 ACTIVATIONS: Mapping[str, Activation] = MappingProxyType(
-    {
-        "celu": celu,
-        "tanh": tanh,
-        "gauss": gauss,
-        "sigmoid": sigmoid,
-        "tanhshrink": tanhshrink,
-        "softplus": softplus,
-        "sine": sine,
-        "relu": relu,
-    }
+    {f.__name__: f for f in (celu, tanh, gauss, sigmoid, tanhshrink, softplus, sine, relu)}
 )
 # Those of a continuous derivative, without which `theta0 + S[u]` jumps.
 SMOOTH = tuple(name for name in ACTIVATIONS if name != "relu")

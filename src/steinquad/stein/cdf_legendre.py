@@ -14,25 +14,23 @@ from steinquad._types import Array
 from steinquad.dataset import Dataset
 from steinquad.measures.base import Measure
 from steinquad.measures.factors import Factors
-from steinquad.stein.features import Features, index_set
+from steinquad.stein.features import PolynomialFeatures, index_set
 
 __all__ = ["CdfLegendre"]
 
 
 @dataclass(frozen=True)
-class CdfLegendre(Features):
+class CdfLegendre(PolynomialFeatures):
     """Tensor Legendre polynomials of the exact distribution functions; normals are whitened.
 
     Orthonormal, so that regression on them is well conditioned; for product measures.
 
     Attributes:
         distribution: measure with a cdf, or its independent factors; set by `fit`.
-        dim: coordinates; set by `fit`.
         name: for tables.
     """
 
     distribution: Measure | Factors | None = None
-    dim: int = 0
     name: str = "Legendre(cdf)"
     needs_score: bool = False
 
@@ -61,22 +59,6 @@ class CdfLegendre(Features):
             measure: one for which `obstacle` gave None.
         """
         return replace(self, distribution=_distribution(measure), dim=data.dim)
-
-    def size(self, order: int) -> int:
-        """Number of multi-indices of degree 1 to `order`.
-
-        The constant, degree 0, is not among them: it is the integral itself. From six dimensions
-        on, `index_set` limits interactions, so that the number grows slowly.
-        """
-        return len(index_set(self.dim, order))
-
-    def degrees(self, order: int) -> Array:
-        """Total degrees.
-
-        The sum of the powers of each multi-index, (size(order),), as floats: a prior variance that
-        falls with the degree expects smooth integrands.
-        """
-        return index_set(self.dim, order).sum(axis=1).astype(np.float64)
 
     def uniform(self, x: Array) -> Array:
         """The points as uniform variables, (n, d).

@@ -11,6 +11,7 @@ for every coordinate.
 """
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -19,12 +20,11 @@ from steinquad.stein.inputs import NetworkFrame, SteinInputs, multipliers
 
 __all__ = ["divergence", "divergence_by_tangents", "divergence_by_trace"]
 
+Arrays: TypeAlias = Sequence[jax.Array]  # one for each layer
+
 
 def divergence_by_trace(
-    weights: Sequence[jax.Array],
-    slopes: Sequence[jax.Array],
-    inputs: SteinInputs,
-    frame: NetworkFrame,
+    weights: Arrays, slopes: Arrays, inputs: SteinInputs, frame: NetworkFrame
 ) -> jax.Array:
     """Divergence by the trace identity, for one or two activation layers, (k,).
 
@@ -47,10 +47,7 @@ def divergence_by_trace(
 
 
 def divergence_by_tangents(
-    weights: Sequence[jax.Array],
-    slopes: Sequence[jax.Array],
-    inputs: SteinInputs,
-    frame: NetworkFrame,
+    weights: Arrays, slopes: Arrays, inputs: SteinInputs, frame: NetworkFrame
 ) -> jax.Array:
     """Divergence by one forward tangent a coordinate, for any depth, (k,).
 
@@ -64,10 +61,7 @@ def divergence_by_tangents(
 
 
 def divergence(
-    weights: Sequence[jax.Array],
-    slopes: Sequence[jax.Array],
-    inputs: SteinInputs,
-    frame: NetworkFrame,
+    weights: Arrays, slopes: Arrays, inputs: SteinInputs, frame: NetworkFrame
 ) -> jax.Array:
     """The cheaper of the two exact ways for this depth, (k,).
 
@@ -83,7 +77,7 @@ def divergence(
     return by(weights, slopes, inputs, frame)
 
 
-def _pooled(weights: Sequence[jax.Array], frame: NetworkFrame) -> jax.Array:
+def _pooled(weights: Arrays, frame: NetworkFrame) -> jax.Array:
     """`W1 L^-1 P L W3` with P the projection on the shared coordinates, (k, h, h)."""
     first, last = weights[0], weights[-1]
     if frame.varying:  # else P = I and L^-1 L = I
@@ -93,10 +87,7 @@ def _pooled(weights: Sequence[jax.Array], frame: NetworkFrame) -> jax.Array:
 
 
 def _diagonal(
-    weights: Sequence[jax.Array],
-    slopes: Sequence[jax.Array],
-    frame: NetworkFrame,
-    coordinates: tuple[int, ...],
+    weights: Arrays, slopes: Arrays, frame: NetworkFrame, coordinates: tuple[int, ...]
 ) -> jax.Array:
     """`d(L w)_i / d x_i` for the given coordinates by forward tangents, (k, len(coordinates))."""
     index = jnp.asarray(coordinates)

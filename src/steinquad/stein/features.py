@@ -5,6 +5,7 @@ see `examples/06_own_features.py`.
 """
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -13,7 +14,7 @@ from steinquad._types import Array
 from steinquad.dataset import Dataset
 from steinquad.measures.base import Measure
 
-__all__ = ["Features", "index_set"]
+__all__ = ["Features", "PolynomialFeatures", "index_set"]
 
 HYPERBOLIC_FROM = 6  # dimensions from which on interactions are kept to low orders
 HYPERBOLIC_NORM = 0.75
@@ -112,6 +113,25 @@ class Features(ABC):
         """
         del data, order
         return None
+
+
+@dataclass(frozen=True)
+class PolynomialFeatures(Features):
+    """Features that are products of polynomials in single coordinates, one for each multi-index.
+
+    Attributes:
+        dim: coordinates; set by `fit`.
+    """
+
+    dim: int = 0
+
+    def size(self, order: int) -> int:
+        """Number of multi-indices of degree 1 to `order`: the constant has nothing to add."""
+        return len(index_set(self.dim, order))
+
+    def degrees(self, order: int) -> Array:
+        """Total degrees, (size(order),), by which a prior expects less of rougher features."""
+        return index_set(self.dim, order).sum(axis=1).astype(np.float64)
 
 
 @lru_cache(maxsize=64)

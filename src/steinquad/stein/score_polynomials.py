@@ -14,7 +14,7 @@ from steinquad.dataset import Dataset
 from steinquad.measures.affine import Affine
 from steinquad.measures.base import Measure
 from steinquad.points import Points
-from steinquad.stein.features import Features, index_set
+from steinquad.stein.features import PolynomialFeatures, index_set
 from steinquad.stein.multipliers import Boundary, Constant, Multiplier
 from steinquad.support import Support
 
@@ -27,7 +27,7 @@ FEWEST_FOR_TAILS = 500
 
 
 @dataclass(frozen=True)
-class ScorePolynomials(Features):
+class ScorePolynomials(PolynomialFeatures):
     """Stein images of the gradients of Hermite polynomials in standardized coordinates.
 
     For any measure with a score, few dimensions and tails that are not heavy.
@@ -35,14 +35,12 @@ class ScorePolynomials(Features):
     Attributes:
         affine: standardized coordinates; set by `fit`.
         multiplier: boundary factors, or none; set by `fit`.
-        dim: coordinates; set by `fit`.
         name: for tables.
         highest: order worth trying.
     """
 
     affine: Affine | None = None
     multiplier: Multiplier | None = None
-    dim: int = 0
     name: str = "Stein(polynomials)"
     highest: int = 30
 
@@ -81,22 +79,6 @@ class ScorePolynomials(Features):
             multiplier=multiplier.fit(Points(data.x, data.score), support),
             dim=data.dim,
         )
-
-    def size(self, order: int) -> int:
-        """Number of multi-indices of degree 1 to `order`.
-
-        Constants have the Stein image 0 and are left out. From six dimensions on, interactions are
-        limited; see `index_set`.
-        """
-        return len(index_set(self.dim, order))
-
-    def degrees(self, order: int) -> Array:
-        """Total degrees.
-
-        The sum of the powers of each Hermite polynomial, (size(order),), by which a prior expects
-        less of rougher features.
-        """
-        return index_set(self.dim, order).sum(axis=1).astype(np.float64)
 
     def __call__(self, x: Array, score: Array | None, order: int) -> Array:
         """`sum_i drift_i d_i phi + m_i d_i^2 phi`, over the degree of phi."""

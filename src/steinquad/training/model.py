@@ -9,8 +9,9 @@ Rows are the weighted residuals of `training.objective` divided by the relative 
 output, so that one noise precision beta serves all outputs.
 """
 
+from collections.abc import Callable
 from functools import partial
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -36,6 +37,8 @@ KEPT = 2**29
 SINGLE, LARGE = 1e-8, 1000
 BEND = 0.1  # of a step, the difference by which its second derivative is found
 
+Rows: TypeAlias = Callable[[jax.Array], jax.Array]
+T = TypeVar("T")
 Sums: TypeAlias = tuple[jax.Array, jax.Array, jax.Array]  # G, J^T r and the squares
 
 
@@ -274,11 +277,10 @@ class CompiledModel:
         ignored, since all is in float64.
         """
         del damping
-        at, scale = jnp.asarray(vector), jnp.asarray(noise)
         p = len(vector)
         sums = jnp.zeros((p, p)), jnp.zeros(p), jnp.zeros(len(noise))
         for blocks in self.data.panels():
-            sums = _add_panel(sums, at, self.like, blocks, self.data.frame, scale)
+            sums = _add_panel(sums, vector, self.like, blocks, self.data.frame, noise)
         matrix, gradient, squares = sums
         return matrix, np.asarray(gradient), np.asarray(squares)
 
@@ -288,8 +290,7 @@ class CompiledModel:
         Two forward tangents along the direction and a reverse pass, block by block: exact, with no
         difference quotient and no stored rows.
         """
-        arrays = (jnp.asarray(a) for a in (noise, along))
-        return np.asarray(_bend(jnp.asarray(vector), self.like, self.data, *arrays))
+        return np.asarray(_bend(vector, self.like, self.data, noise, along))
 
     def jacobian(self, vector: Array) -> Array:
         """All rows at once.
@@ -309,8 +310,7 @@ class CompiledModel:
             vector: the weights, (p,).
             noise: relative, of each output, (k,).
         """
-        at, scale = jnp.asarray(vector), jnp.asarray(noise)
-        gradient, squares = _gradient(at, self.like, self.data, scale)
+        gradient, squares = _gradient(vector, self.like, self.data, noise)
         return np.asarray(gradient), np.asarray(squares)
 
     def product(self, vector: Array, noise: Array, direction: Array) -> Array:
@@ -319,12 +319,30 @@ class CompiledModel:
         What conjugate gradients and Lanczos call again and again where p is too large for a (p, p)
         array.
         """
-        arrays = (jnp.asarray(a) for a in (noise, direction))
-        return np.asarray(ggn_product(jnp.asarray(vector), self.like, self.data, *arrays))
+        return np.asarray(ggn_product(vector, self.like, self.data, noise, direction))
 
 
 def _rows(vector: Any, like: SteinNetwork, block: Block, frame: Any, noise: Any) -> jax.Array:
     return residuals(unflatten(vector, like), block, frame) / noise
+
+
+def _over_blocks(
+    term: Callable[[Rows], T], vector: jax.Array, like: SteinNetwork, data: TrainingSet, noise: Any
+) -> T:
+    """The sum over blocks of `term`, which takes a block's rows as a function of the weights.
+
+    One block after the other, so memory is that of one block.
+    """
+
+    def of(block: Block) -> T:
+        return term(lambda v: _rows(v, like, block, data.frame, noise))
+
+    def add(total: T, block: Block) -> tuple[T, None]:
+        return jax.tree.map(jnp.add, total, of(block)), None
+
+    shapes = jax.eval_shape(of, jax.tree.map(lambda a: a[0], data.blocks))
+    zero = jax.tree.map(lambda a: jnp.zeros(a.shape, a.dtype), shapes)
+    return jax.lax.scan(add, zero, data.blocks)[0]
 
 
 @jax.jit
@@ -355,7 +373,7 @@ def panel_jacobian(
 
 @partial(compiled, donate_argnums=0)
 def _add_panel(
-    sums: Sums, vector: jax.Array, like: SteinNetwork, blocks: Block, frame: Any, noise: jax.Array
+    sums: Sums, vector: Any, like: SteinNetwork, blocks: Block, frame: Any, noise: Any
 ) -> Sums:
     matrix, gradient, squares = sums
     r, rows = panel_jacobian(vector, like, blocks, frame, noise)
@@ -367,51 +385,38 @@ def _add_panel(
 def _gradient(
     vector: jax.Array, like: SteinNetwork, data: TrainingSet, noise: jax.Array
 ) -> tuple[jax.Array, jax.Array]:
-    def add(sums: tuple[jax.Array, jax.Array], points: Block):
-        r, pull = jax.vjp(lambda v: _rows(v, like, points, data.frame, noise), vector)
-        return (sums[0] + pull(r)[0], sums[1] + jnp.sum((r * noise) ** 2, axis=0)), None
+    def term(rows: Rows) -> tuple[jax.Array, jax.Array]:
+        r, pull = jax.vjp(rows, vector)
+        return pull(r)[0], jnp.sum((r * noise) ** 2, axis=0)
 
-    zero = (jnp.zeros_like(vector), jnp.zeros_like(noise))
-    return jax.lax.scan(add, zero, data.blocks)[0]
+    return _over_blocks(term, vector, like, data, noise)
 
 
 @jax.jit
 def _bend(
     vector: jax.Array, like: SteinNetwork, data: TrainingSet, noise: jax.Array, along: jax.Array
 ) -> jax.Array:
-    def add(total: jax.Array, points: Block) -> tuple[jax.Array, None]:
-        def rows(v: jax.Array) -> jax.Array:
-            return _rows(v, like, points, data.frame, noise)
-
+    def term(rows: Rows) -> jax.Array:
         def slope(v: jax.Array) -> jax.Array:
             return jax.jvp(rows, (v,), (along,))[1]
 
         second = jax.jvp(slope, (vector,), (along,))[1]
-        return total + jax.vjp(rows, vector)[1](second)[0], None
+        return jax.vjp(rows, vector)[1](second)[0]
 
-    return jax.lax.scan(add, jnp.zeros_like(vector), data.blocks)[0]
+    return _over_blocks(term, vector, like, data, noise)
 
 
 @jax.jit
 def ggn_product(
-    vector: jax.Array,
-    like: SteinNetwork,
-    data: TrainingSet,
-    noise: jax.Array,
-    direction: jax.Array,
+    vector: jax.Array, like: SteinNetwork, data: TrainingSet, noise: jax.Array, along: jax.Array
 ) -> jax.Array:
     """G times one direction (p,): a forward and a reverse pass over the data, no matrix.
 
-    Blocks are added one after the other, so memory is that of one block. Rows are divided by the
-    noise of their output, as everywhere.
+    Rows are divided by the noise of their output, as everywhere.
     """
 
-    def add(total: jax.Array, block: Block) -> tuple[jax.Array, None]:
-        def rows(v: jax.Array) -> jax.Array:
-            return _rows(v, like, block, data.frame, noise)
+    def term(rows: Rows) -> jax.Array:
+        pushed = jax.jvp(rows, (vector,), (along,))[1]
+        return jax.vjp(rows, vector)[1](pushed)[0]
 
-        _, along = jax.jvp(rows, (vector,), (direction,))
-        _, pull = jax.vjp(rows, vector)
-        return total + pull(along)[0], None
-
-    return jax.lax.scan(add, jnp.zeros_like(vector), data.blocks)[0]
+    return _over_blocks(term, vector, like, data, noise)
