@@ -72,6 +72,7 @@ def documents(draw):
         ("x = 1\n[" + ".".join(["a"] * 3_000) + "]", "line 2: a key has more than 100 parts"),
         ("a = " + "[" * 3_000 + "]" * 3_000, "nested too deep"),
         ("a = " + "{a = " * 3_000 + "1" + "}" * 3_000, "nested too deep"),
+        ("a = " + "[" * 102 + "]" * 102, "nested too deep"),
         ("# " + "x" * 1_000_000, "has 1000002 characters; a study has 1000000 at most"),
     ],
 )

@@ -197,6 +197,7 @@ def read(path: Path) -> TomlTable:
         )
     try:
         values = tomllib.loads(text)
+        _check_depth(values)  # the interpreter's limit is not ours: any package may raise it
     except tomllib.TOMLDecodeError as error:
         at = str(error).replace("\n", " ")
         place = re.search(r"\(at line (\d+), column (\d+)\)", at)  # a field from Python 3.14 on
@@ -207,6 +208,19 @@ def read(path: Path) -> TomlTable:
         reason = "nested too deep" if isinstance(error, RecursionError) else "a number too long"
         raise PlacedError(f"{path}, line 1: not TOML that can be read ({reason}).") from None
     return TomlTable(values, (), _Source(path, text))
+
+
+def _check_depth(values: dict[str, Any]) -> None:
+    level: list[Any] = [values]
+    for _ in range(MOST_PARTS + 1):
+        level = [
+            inner
+            for each in level
+            for inner in (each.values() if isinstance(each, dict) else each)
+            if isinstance(inner, dict | list)
+        ]
+    if level:
+        raise RecursionError
 
 
 class _Source:
