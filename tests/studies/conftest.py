@@ -1,9 +1,11 @@
 """What the tests of studies share beside `small_study`."""
 
 import pytest
+from small_store import ABOUT
 from small_study import study
 
 import steinquad as sq
+from steinquad.studies.store import Store
 
 
 @pytest.fixture(scope="session")
@@ -11,6 +13,12 @@ def plain(tmp_path_factory):
     """What every way of running a small study must give: mean and std."""
     answer = study(tmp_path_factory.mktemp("plain")).run()
     return answer.mean, answer.std
+
+
+@pytest.fixture
+def store(tmp_path):
+    """A store in a directory that is not there yet."""
+    return Store(tmp_path / "deep" / "s.sqlite", ABOUT)
 
 
 @pytest.fixture
