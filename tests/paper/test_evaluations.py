@@ -1,5 +1,6 @@
 """Chains and simulator runs are made once, survive a kill, and are the same for all methods."""
 
+import os
 import threading
 
 import numpy as np
@@ -112,7 +113,7 @@ def test_chains_are_shared_by_the_problems_of_a_family(tmp_path, normal):
 def test_chains_that_were_stopped_go_on(tmp_path, normal, monkeypatch):
     problems, _ = normal
     want = evaluations(run("goodwin-a1"), problems[0], None)
-    made, replace = [], module.os.replace
+    made, replace = [], os.replace
 
     def stop(source, target):
         replace(source, target)

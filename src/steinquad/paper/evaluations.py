@@ -4,18 +4,15 @@ One file for each set of points, whole or not there at all. Chains are kept bloc
 it is, so that a kill costs one block. While one process makes a file, others wait for it.
 """
 
-import fcntl
-import os
 import resource
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
+from filelock import FileLock
 
 import steinquad as sq
 from steinquad.designs import IID
@@ -87,7 +84,12 @@ def evaluations(run: Run, problem: Problem[float], directory: Path | None) -> Ev
         # Chains are those of the measure, which several problems share.
         family = "goodwin" if design in CHAINS else run.problem
         file = directory / f"{family}-{design}-{run.n}-{run.seed}.npz"
-        with _alone(file):
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            lock = FileLock(file.with_suffix(".lock")).acquire()  # ends with its process at last
+        except OSError as error:
+            raise InputError(f"path {directory} cannot be written ({error.strerror}).") from None
+        with lock:
             if not file.exists():
                 chains = file.with_suffix(".chains")
                 arrays = _make(run, problem, chains)
@@ -115,21 +117,6 @@ def _make(run: Run, problem: Problem[float], chains: Path | None) -> dict[str, A
         known = {"score": sample.score, "groups": sample.groups}
     notes = np.array(sample.notes, dtype=str)
     return {"x": sample.x, "notes": notes, "cpu_seconds": cpu_seconds() - start, **known}
-
-
-@contextmanager
-def _alone(file: Path) -> Iterator[None]:
-    """Wait until no other process makes the file; a lock ends with its process."""
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        lock = os.open(file.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o644)
-    except OSError as error:
-        raise InputError(f"path {file.parent} cannot be written ({error.strerror}).") from None
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(lock)
 
 
 def _read(file: Path) -> dict[str, Any]:

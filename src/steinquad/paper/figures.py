@@ -5,6 +5,8 @@ import statistics
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from steinquad.paper.methods import METHODS
 from steinquad.paper.spec import ALONG_TRAINING, QUANTITIES, Spec
 from steinquad.paper.summary import Cell
@@ -82,7 +84,7 @@ def draw_figure(spec: Spec, cells: Sequence[Cell], *, path: Any = None) -> "Figu
         list(handles.values()),
         list(handles),
         loc="outside lower center",
-        ncols=min(max(1, columns), max(1, len(handles))),
+        ncols=max(1, min(columns, len(handles))),
         fontsize=8,
         frameon=False,
     )
@@ -95,14 +97,12 @@ def _parts(spec: Spec, cells: Sequence[Cell]) -> list[tuple[str, list[Cell]]]:
     """What shares panels, with its label."""
     if not spec.split:
         return [("", list(cells))]
-    groups: dict[Any, list[Cell]] = {}
+    groups: dict[str, list[Cell]] = {}
     for cell in cells:
-        groups.setdefault(getattr(cell.run, spec.split), []).append(cell)
-    named = spec.split == "problem"
-    return [
-        (str(value) if named else f"{spec.split} = {value}", part)
-        for value, part in groups.items()
-    ]
+        value = getattr(cell.run, spec.split)
+        label = value if spec.split == "problem" else f"{spec.split} = {value}"
+        groups.setdefault(label, []).append(cell)
+    return list(groups.items())
 
 
 def _panel(axis: Any, spec: Spec, cells: Sequence[Cell], along: str, up: str) -> None:
@@ -114,22 +114,18 @@ def _panel(axis: Any, spec: Spec, cells: Sequence[Cell], along: str, up: str) ->
         if cell.values(up) and (along not in QUANTITIES or cell.values(along)):
             lines.setdefault((cell.run.method, cell.design), []).append(cell)
     named = along == "problem"
-    places = {name: i for i, name in enumerate(spec.problems)}
     for number, ((method, design), line) in enumerate(lines.items()):
         color, marker = _style(method)
         points, style, fill = POINTS[design]
         shift = 0.12 * (number - (len(lines) - 1) / 2) if named else 0.0
-        x = [places[c.run.problem] + shift if named else _place(c, along) for c in line]
+        x = [_place(cell, along, spec) + shift for cell in line]
         values = [cell.values(up) for cell in line]
-        y = [statistics.fmean(each) for each in values]
-        bars = [  # rounding may put the mean of equal values beside them
-            [max(mean - min(each), 0.0) for mean, each in zip(y, values, strict=True)],
-            [max(max(each) - mean, 0.0) for mean, each in zip(y, values, strict=True)],
-        ]
+        y = np.array([statistics.fmean(each) for each in values])
+        bars = np.array([y - list(map(min, values)), list(map(max, values)) - y])
         axis.errorbar(
             x,
             y,
-            yerr=bars,
+            yerr=np.maximum(bars, 0.0),  # rounding may put the mean of equal values beside them
             label=f"{method}, {points}" if len(spec.designs) > 1 else method,
             color=color,
             marker=marker,
@@ -140,7 +136,6 @@ def _panel(axis: Any, spec: Spec, cells: Sequence[Cell], along: str, up: str) ->
             elinewidth=0.8,
             capsize=2,
         )
-    axis.set_yscale("log")
     if up == "calibration":
         axis.axhline(1.0, color="#9aa5b1", lw=0.8, zorder=0)
     if named:
@@ -171,12 +166,12 @@ def _trajectories(axis: Any, cells: Sequence[Cell], along: str, up: str) -> None
                 **_training_style(cell.run.method),
             )
     axis.set_xscale("log")
-    axis.set_yscale("log")
     axis.set_xlabel(ALONG_TRAINING[along], fontsize=8)
     _finish(axis, up)
 
 
 def _finish(axis: Any, up: str) -> None:
+    axis.set_yscale("log")
     axis.set_ylabel(QUANTITIES[up], fontsize=8)
     axis.tick_params(which="both", labelsize=7)
     axis.grid(alpha=0.25, lw=0.5)
@@ -199,10 +194,12 @@ def _thin_out(axis: Any) -> None:
     axis.set_xticks([], minor=True)
 
 
-def _place(cell: Cell, along: str) -> float:
+def _place(cell: Cell, along: str, spec: Spec) -> float:
     if along in QUANTITIES:
         return statistics.fmean(cell.values(along))
-    return float(getattr(cell.run, along))
+    return (
+        spec.problems.index(cell.run.problem) if along == "problem" else getattr(cell.run, along)
+    )
 
 
 def _style(method: str) -> tuple[str, str]:

@@ -66,14 +66,7 @@ TRAININGS = {
     for network in ("BSN", "plain")
     for optimizer in OPTIMIZERS
 }
-OURS = partial(
-    Training,
-    stein=True,
-    optimizer=sq.GaussNewton(patience=1000),
-    activation="tanh",
-    width=16,
-    depth=2,
-)
+OURS = partial(Training, stein=True, activation="tanh", width=16, depth=2)
 
 # Built for each run and not once, because an optimizer may be given another number of steps.
 METHODS: Mapping[str, partial[Any]] = {
@@ -101,7 +94,7 @@ METHODS: Mapping[str, partial[Any]] = {
     "BSN.paper C=std": partial(SCALED, multiplier=sq.multipliers.Constant("std")),
     "BSN.paper C=max": partial(SCALED, multiplier=sq.multipliers.Constant("max")),
     **TRAININGS,
-    "BSN default Gauss-Newton": OURS,
+    "BSN default Gauss-Newton": partial(OURS, optimizer=sq.GaussNewton(patience=1000)),
 }
 
 

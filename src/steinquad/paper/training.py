@@ -114,9 +114,5 @@ def _frame(problem: Problem[float], n: int, seed: int) -> StandardFrame:
     # The paper's boundary factor has the units of x^2, which would be those of the loss.
     multiplier = Constant(float(np.prod(x.var(axis=0)[list(measure.support.bounded)])))
     return StandardFrame.fit(
-        data,
-        measure,
-        multiplier=multiplier,
-        boundary=PaperBoundary(),
-        standardize="diagonal",
+        data, measure, multiplier=multiplier, boundary=PaperBoundary(), standardize="diagonal"
     )

@@ -27,13 +27,7 @@ import jax
 
 import steinquad as sq
 from steinquad.paper.evaluations import Evaluations, cpu_seconds, evaluations
-from steinquad.paper.methods import (
-    COSTLY,
-    DESIGNS,
-    build_method,
-    build_problem,
-    takes_steps,
-)
+from steinquad.paper.methods import COSTLY, DESIGNS, build_method, build_problem, takes_steps
 from steinquad.paper.record import REFUSED, Record, Run, finite
 from steinquad.paper.training import Training
 from steinquad.problems import Problem

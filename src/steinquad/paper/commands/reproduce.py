@@ -116,16 +116,15 @@ def _part(
 ) -> dict[str, list[Run]]:
     """The runs that are asked for, by figure."""
     runs = {figure.name: figure.runs(preset, seeds) for figure in figures}
-    wanted = {"method": methods, "n": sizes}
-    for field, given in wanted.items():
-        known = {getattr(run, field): None for each in runs.values() for run in each}
+    every = [run for each in runs.values() for run in each]
+    for field, given in (("method", methods), ("n", sizes)):
+        known = {getattr(run, field): None for run in every}
         for value in given or ():
             if value not in known:
                 raise InputError(
                     f"--{field} is {value!r}, which {name} does not have with preset {preset}; "
                     f"choose of {', '.join(map(str, known))}."
                 )
-    for field, given in wanted.items():
         if given:
             runs = {
                 figure: [run for run in each if getattr(run, field) in given]
