@@ -62,13 +62,11 @@ def new_figure(
         what: needs matplotlib, as the `InputError` says where it is not installed.
     """
     try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     except ImportError:
         raise InputError(f"{what} needs matplotlib; install steinquad[plot].") from None
-    figure = Figure(figsize=(width, height), layout=layout)
-    FigureCanvasAgg(figure)
-    return figure
+    # Not by pyplot, which would hand it to the backend; saving picks the canvas of the format.
+    return Figure(figsize=(width, height), layout=layout)
 
 
 def _fit(axis: Any, estimate: "Estimate", output: int) -> None:

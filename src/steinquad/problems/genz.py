@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr
 
-from steinquad._types import Array, as_points
+from steinquad._types import Array, as_count, as_points
 from steinquad.errors import InputError
 from steinquad.problems.problem import Problem, standard_normal
 
@@ -29,49 +29,37 @@ class Family:
     u: float = 0.5
 
 
-def _continuous_integral(d: int, a: float, u: float) -> float:
-    return (-(math.expm1(-a * u) + math.expm1(-a * (1 - u))) / a) ** d
-
-
-def _discontinuous(z: Array, a: float, u: float) -> Array:
-    # Genz cuts the first two coordinates; the paper cuts every one.
-    return np.where(np.any(z > u, axis=1), 0.0, np.exp(a * z.sum(axis=1)))
-
-
-def _gaussian_integral(d: int, a: float, u: float) -> float:
-    return (math.sqrt(math.pi) / (2 * a) * (math.erf(a * (1 - u)) + math.erf(a * u))) ** d
-
-
-def _corner_integral(d: int, a: float, u: float) -> float:
-    # B(1/a, d+1) / (a^(d+1) d!): the gamma functions telescope into a product without overflow.
-    return 1.0 / math.prod(1.0 + k * a for k in range(1, d + 1))
-
-
-def _oscillatory_integral(d: int, a: float, u: float) -> float:
-    # Real part of a product of d equal complex integrals: nothing cancels.
-    return math.cos(2 * math.pi * u + d * a / 2) * (math.sin(a / 2) / (a / 2)) ** d
-
-
-def _product_integral(d: int, a: float, u: float) -> float:
-    return (a * (math.atan(a * (1 - u)) + math.atan(a * u))) ** d
-
-
 TABLE = {
     "continuous": Family(
-        lambda z, a, u: np.exp(-a * np.abs(z - u).sum(axis=1)), _continuous_integral, 1.3, 0.55
+        lambda z, a, u: np.exp(-a * np.abs(z - u).sum(axis=1)),
+        lambda d, a, u: (-(math.expm1(-a * u) + math.expm1(-a * (1 - u))) / a) ** d,
+        a=1.3,
+        u=0.55,
     ),
-    "discontinuous": Family(_discontinuous, lambda d, a, u: (math.expm1(a * u) / a) ** d),
+    "discontinuous": Family(
+        # Genz cuts the first two coordinates; the paper cuts every one.
+        lambda z, a, u: np.where(np.any(z > u, axis=1), 0.0, np.exp(a * z.sum(axis=1))),
+        lambda d, a, u: (math.expm1(a * u) / a) ** d,
+    ),
     "gaussian": Family(
-        lambda z, a, u: np.exp(-(a**2) * ((z - u) ** 2).sum(axis=1)), _gaussian_integral
+        lambda z, a, u: np.exp(-(a**2) * ((z - u) ** 2).sum(axis=1)),
+        lambda d, a, u: (
+            (math.sqrt(math.pi) / (2 * a) * (math.erf(a * (1 - u)) + math.erf(a * u))) ** d
+        ),
     ),
     "corner": Family(
-        lambda z, a, u: (1 + a * z.sum(axis=1)) ** -(z.shape[1] + 1.0), _corner_integral
+        lambda z, a, u: (1 + a * z.sum(axis=1)) ** -(z.shape[1] + 1.0),
+        # B(1/a, d+1) / (a^(d+1) d!): the gamma functions telescope into a product, no overflow.
+        lambda d, a, u: 1.0 / math.prod(1.0 + k * a for k in range(1, d + 1)),
     ),
     "oscillatory": Family(
-        lambda z, a, u: np.cos(2 * math.pi * u + a * z.sum(axis=1)), _oscillatory_integral
+        lambda z, a, u: np.cos(2 * math.pi * u + a * z.sum(axis=1)),
+        # Real part of a product of d equal complex integrals: nothing cancels.
+        lambda d, a, u: math.cos(2 * math.pi * u + d * a / 2) * (math.sin(a / 2) / (a / 2)) ** d,
     ),
     "product": Family(
-        lambda z, a, u: np.prod(1 / (a**-2 + (z - u) ** 2), axis=1), _product_integral
+        lambda z, a, u: np.prod(1 / (a**-2 + (z - u) ** 2), axis=1),
+        lambda d, a, u: (a * (math.atan(a * (1 - u)) + math.atan(a * u))) ** d,
     ),
 }
 
@@ -94,9 +82,7 @@ def genz(family: str, d: int, a: float | None = None, u: float | None = None) ->
     """
     if family not in TABLE:
         raise InputError(f"family is {family!r}; choose one of {', '.join(FAMILIES)}.")
-    if isinstance(d, bool) or not isinstance(d, int | np.integer) or d < 1:
-        raise InputError(f"d is {d!r}; pass an integer of at least 1.")
-    entry, d = TABLE[family], int(d)
+    entry, d = TABLE[family], as_count("d", d, 1)
     steep = _number("a", entry.a if a is None else a)
     place = _number("u", entry.u if u is None else u)
     if not steep > 0:

@@ -71,12 +71,10 @@ def height_terms(height: float, narrowest: float, grid: Grid) -> int:
 
 def _height_series(height: Any, steepest: Any, grid: Grid, terms: int) -> Any:
     """Coefficients of `mean_z exp(-s (z - h)^2)` for s from 0 to `steepest`."""
-    angle = (np.arange(terms) + 0.5) * math.pi / terms
-    transform = 2.0 / terms * np.cos(np.arange(terms)[:, None] * angle)
-    transform[0] /= 2.0
-    s = steepest * jnp.asarray((1.0 + np.cos(angle)) / 2.0)
-    values = jnp.mean(jnp.exp(-s[:, None] * (jnp.asarray(grid.z) - height) ** 2), axis=1)
-    return jnp.asarray(transform) @ values
+    s = steepest * (1.0 + np.cos((np.arange(terms) + 0.5) * math.pi / terms)) / 2.0
+    values = jnp.mean(jnp.exp(-s[:, None] * (grid.z - height) ** 2), axis=1)
+    series = jax.scipy.fft.dct(values) / terms
+    return series.at[0].divide(2.0)
 
 
 def _clenshaw(coefficients: Any, t: Any) -> Any:

@@ -46,8 +46,7 @@ def simulate(point: Array, physics: str, grid: Grid) -> tuple[float, float]:
         return np.full(np.shape(ws), thrust if run_only else 0.0)
 
     turbine = WindTurbine("disc", diameter, height, PowerCtFunction(["ws"], power_or_thrust, "w"))
-    rotor = GQGridRotorAvg(4, 3)
-    deficit, added_turbulence = MODELS[physics](np.array([w1, w2]), rotor)
+    deficit, added_turbulence = _models(physics, np.array([w1, w2]), GQGridRotorAvg(4, 3))
     farm = PropagateDownwind(
         UniformSite([1.0], turbulence),
         turbine,
@@ -62,22 +61,16 @@ def simulate(point: Array, physics: str, grid: Grid) -> tuple[float, float]:
     return float(result.WS_eff.values.reshape(-1)[target]), float(np.mean(flow))
 
 
-def _p26(wake: Array, rotor: Any) -> tuple[Any, Any]:
-    """The defaults of PyWake 2.6."""
-    from py_wake.deficit_models.gaussian import NiayifarGaussianDeficit
-    from py_wake.turbulence_models.crespo import CrespoHernandez
-
-    deficit = NiayifarGaussianDeficit(a=wake, use_effective_ws=True, rotorAvgModel=rotor)
-    return deficit, CrespoHernandez()
-
-
-def _p22(wake: Array, rotor: Any) -> tuple[Any, Any]:
-    """What PyWake 2.2 to 2.4 computed, in the terms of 2.6."""
+def _models(physics: str, wake: Array, rotor: Any) -> tuple[Any, Any]:
+    """Deficit and turbulence: the defaults of PyWake 2.6, or what 2.2 to 2.4 had, in its terms."""
     from py_wake.deficit_models.gaussian import NiayifarGaussianDeficit
     from py_wake.deficit_models.utils import ct2a_mom1d
     from py_wake.rotor_avg_models.area_overlap_model import AreaOverlapAvgModel
     from py_wake.turbulence_models.crespo import CrespoHernandez
 
+    if physics == "p26":
+        deficit = NiayifarGaussianDeficit(a=wake, use_effective_ws=True, rotorAvgModel=rotor)
+        return deficit, CrespoHernandez()
     overlap = AreaOverlapAvgModel()
 
     class NodeAveraged(CrespoHernandez):
@@ -110,6 +103,3 @@ def _p22(wake: Array, rotor: Any) -> tuple[Any, Any]:
     )
     exponents = [0.73, 0.8325, 0.0325, -0.32]
     return deficit, NodeAveraged(ct2a=ct2a_mom1d, c=exponents, rotorAvgModel=rotor)
-
-
-MODELS = {"p22": _p22, "p26": _p26}
