@@ -15,7 +15,7 @@ from steinquad.chains.layout import ChainDraws, read
 from steinquad.chains.requested import Moments, OwnFunction
 from steinquad.chains.result import PosteriorSummary
 from steinquad.chains.row import SummaryRow
-from steinquad.chains.scores import Located, locate
+from steinquad.chains.scores import locate
 from steinquad.dataset import Dataset, as_weights
 from steinquad.designs.chains import RHAT_LIMIT, convergence, stuck
 from steinquad.errors import InputError
@@ -85,14 +85,25 @@ def posterior_expectation(
     """
     sample = read(draws)
     names = _requested_names(sample, var_names)
-    located = locate(sample, score)
+    at = locate(sample, score)
     weight = None if weights is None else _weights(weights, sample)
     share = np.ones(sample.n) if weight is None else weight
     if f is None:
         requested = Moments(*sample.columns(names), share / share.sum())
     else:
         requested = OwnFunction.evaluate(f, sample)
-    data = _dataset(located, requested.values, sample.groups, weight)
+    data = Dataset(
+        at.points,
+        requested.values,
+        at.scores,
+        weights=weight,
+        names=at.names,
+        groups=sample.groups,
+    )
+    if weight is not None:
+        data = data.take(np.flatnonzero(weight))
+    if reason := score_obstacle(data, None):
+        raise InputError(reason)
     rhat, ess, notes = _mixing(sample, weight)
     violation = identity_violation(data)
     if violation is not None:
@@ -118,17 +129,6 @@ def posterior_expectation(
         draws=sample,
         of_function=f is not None,
     )
-
-
-def _dataset(at: Located, values: Array, groups: np.ndarray, weight: Array | None) -> Dataset:
-    """Refused where no Stein operator acts on such points."""
-    data = Dataset(at.points, values, at.scores, weights=weight, names=at.names, groups=groups)
-    if weight is not None:
-        data = data.take(np.flatnonzero(weight))
-    reason = score_obstacle(data, None)
-    if reason:
-        raise InputError(reason)
-    return data
 
 
 def _requested_names(sample: ChainDraws, names: Sequence[str] | None) -> list[str]:

@@ -75,19 +75,6 @@ class ChainDraws:
         """
         return dict(self.variables) if self.named else self.variables[UNNAMED]
 
-    def check_aligned(self, name: str, other: "ChainDraws") -> None:
-        """Refuse what belongs to other draws, by the number of chains and of draws in each.
-
-        Args:
-            name: of the argument, for the message.
-            other: what should have one entry for each of these draws.
-        """
-        if (self.chains, self.draws) != (other.chains, other.draws):
-            raise InputError(
-                f"{name} has {other.chains} chains of {other.draws} draws but draws has "
-                f"{self.chains} of {self.draws}; pass one for each draw, in the same layout."
-            )
-
 
 def read(draws: Any, argument: str = "draws", group: str = "posterior") -> ChainDraws:
     """Read draws in any layout that samplers and their users have.

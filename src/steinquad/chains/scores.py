@@ -1,6 +1,6 @@
 """Where draws are in R^d, and the gradient of the log density there."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,8 @@ STORED = ("unconstrained_draw", "gradient")  # what nutpie can keep in sample_st
 class Located:
     """Draws as the Stein operator sees them.
 
+    Unlike those of `Draws`, names may repeat: coordinates of an xarray dimension can.
+
     Attributes:
         points: of R^d, (n, d), chain after chain.
         scores: gradients of the log density there, (n, d).
@@ -30,7 +32,7 @@ class Located:
 
     points: Array
     scores: Array
-    names: tuple[str, ...]
+    names: Sequence[str]
 
 
 def locate(sample: ChainDraws, score: Any) -> Located:
@@ -52,15 +54,13 @@ def locate(sample: ChainDraws, score: Any) -> Located:
         return _beside(sample, read(score, "score", GROUP))
     if callable(score) and not isinstance(score, Target):
         points, names = sample.columns()
-        return Located(points, _called(score, points), tuple(names))
+        return Located(points, _called(score, points), names)
     # A model's own coordinates: variables may be positive, bounded or simplices.
     target = as_target(score)
     moved = _asked(target.unconstrain, sample.variables, "coordinates of the draws")
     points = as_finite("points of the target", moved, ndim=(2,))
-    if len(points) != sample.n:
-        raise InputError(f"score has {len(points)} points for {sample.n} draws; give one each.")
     scores = _asked(target.score, points, "scores")
-    return Located(points, scores, _names(points.shape[1]))
+    return _given(sample, Draws(points, scores, names=_names(points.shape[1])))
 
 
 def _stored(sample: ChainDraws) -> Located:
@@ -75,10 +75,9 @@ def _stored(sample: ChainDraws) -> Located:
             np.asarray(stats[name].transpose("chain", "draw", ...).values) for name in STORED
         )
         if points.ndim == 3 and points.shape[:2] == (sample.chains, sample.draws):
-            dim = points.shape[2]
-            points = as_finite(STORED[0], points.reshape(sample.n, dim))
-            scores = scores.reshape(sample.n, -1)
-            return Located(points, scores, _names(dim))
+            names = _names(points.shape[2])
+            points = as_finite(STORED[0], points.reshape(sample.n, -1))
+            return Located(points, scores.reshape(sample.n, -1), names)
     raise InputError(
         "score is missing: the draws have no group 'score', nor unconstrained_draw and gradient "
         "in sample_stats; pass score= an array like the draws, a function, or the model."
@@ -93,12 +92,16 @@ def _given(sample: ChainDraws, draws: Draws) -> Located:
             "score has points with a bounded support; pass points of all of R^d, such as "
             "logarithms of positive parameters, and scores with the Jacobian."
         )
-    return Located(draws.x, draws.scores, tuple(draws.names))
+    return Located(draws.x, draws.scores, draws.names)
 
 
 def _beside(sample: ChainDraws, scores: ChainDraws) -> Located:
     """Scores laid out as the draws; variables without one are functions of the others."""
-    sample.check_aligned("score", scores)
+    if (sample.chains, sample.draws) != (scores.chains, scores.draws):
+        raise InputError(
+            f"score has {scores.chains} chains of {scores.draws} draws but draws has "
+            f"{sample.chains} of {sample.draws}; pass one for each draw, in the same layout."
+        )
     scored = scores.variables if scores.named else {}
     for name, values in scored.items():
         if name not in sample.variables:
@@ -110,7 +113,7 @@ def _beside(sample: ChainDraws, scores: ChainDraws) -> Located:
                 f"{sample.variables[name].shape[1:]}; pass one derivative for each entry."
             )
     points, names = sample.columns(list(scored) or None)
-    return Located(points, scores.columns(argument="score")[0], tuple(names))
+    return Located(points, scores.columns(argument="score")[0], names)
 
 
 def _asked(question: Callable[[Any], Any], about: Any, what: str) -> Any:
@@ -145,6 +148,6 @@ def _called(score: Any, points: Array) -> Any:
     return scores
 
 
-def _names(dim: int) -> tuple[str, ...]:
+def _names(dim: int) -> list[str]:
     """Of coordinates in an order that only the model knows."""
-    return tuple(f"z{i}" for i in range(dim))
+    return [f"z{i}" for i in range(dim)]
