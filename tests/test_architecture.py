@@ -211,6 +211,18 @@ def test_public_modules_say_what_is_public():
         assert private or only_docstring or listed, f"{identify(file)} has no __all__"
 
 
+def test_every_module_has_tests_of_its_name():
+    """What `a/_b.py` does is tested in `tests/a/test_b.py`; `__init__` and examples have no own."""
+    missing = [
+        module
+        for module in (file.relative_to(SOURCE) for file in FILES)
+        if not module.name.startswith("__")
+        and "examples" not in module.parts
+        and not (TESTS / module.parent / f"test_{module.stem.lstrip('_')}.py").exists()
+    ]
+    assert missing == []
+
+
 def test_every_test_module_asserts():
     for file in TESTS.rglob("test_*.py"):
         nodes = list(ast.walk(ast.parse(file.read_text())))
