@@ -8,15 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpyro.distributions as nd
 
+from steinquad._float64 import float64
 from steinquad._types import Array
 from steinquad.measures._invert import invert_cdf
-from steinquad.measures._numpyro_rules import (
-    cdf_cancels,
-    implemented,
-    in_numpyro_rules,
-    support_of,
-    unwrap,
-)
+from steinquad.measures._numpyro_rules import cdf_cancels, implemented, support_of, unwrap
 from steinquad.measures.factors import Gaussian, Terms, combined, flattened
 from steinquad.measures.marginal import Functions, Marginal
 from steinquad.support import Support
@@ -34,7 +29,7 @@ CUTS: dict[Any, tuple[str, ...]] = {
 SHORTEST_BATCH = 64
 
 
-@in_numpyro_rules
+@float64
 def terms_of(dist: nd.Distribution, dim: int) -> Terms | None:
     """The components of a distribution of `dim` coordinates, or None where they are unknown.
 
@@ -133,7 +128,7 @@ def _other_marginal(entry: _Entry) -> Marginal | None:
     low = float(entry.value(box.low.reshape(dist.batch_shape)))
     high = float(entry.value(box.high.reshape(dist.batch_shape)))
 
-    @in_numpyro_rules
+    @float64
     def at(method: Callable[[Any], Any], x: Array) -> Array:
         count = max(SHORTEST_BATCH, 1 << (len(x) - 1).bit_length())
         batch = np.full((count, *(1,) * len(shape)), 0.5 if len(x) == 0 else x[0])

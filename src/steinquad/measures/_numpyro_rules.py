@@ -1,40 +1,20 @@
 """How numpyro's functions are called, if at all, and on which box a distribution lives."""
 
 from collections.abc import Callable, Sequence
-from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import numpyro.distributions as nd
 
-from steinquad._float64 import float64
 from steinquad.errors import InputError
 from steinquad.support import Support
 
-__all__ = ["cdf_cancels", "implemented", "in_numpyro_rules", "support_of", "unwrap"]
+__all__ = ["cdf_cancels", "implemented", "support_of", "unwrap"]
 
 # numpyro's truncation subtracts cdf(low) from cdf(x): below this share few digits are left.
 SMALLEST_MASS = 1e-9
-
-P = ParamSpec("P")
-R = TypeVar("R")
-
-
-def in_numpyro_rules(function: Callable[P, R]) -> Callable[P, R]:
-    """Run `function` in float64 and with JAX's default promotion, which numpyro relies on.
-
-    The rest of the library may run under strict promotion rules, under which numpyro's
-    broadcasting of parameters would raise. Use it as a decorator of whatever calls numpyro.
-    """
-
-    @wraps(function)
-    def scoped(*args: P.args, **kwargs: P.kwargs) -> R:
-        with jax.numpy_rank_promotion("allow"), jax.numpy_dtype_promotion("standard"):
-            return float64(function)(*args, **kwargs)
-
-    return scoped
 
 
 def implemented(function: Callable[[Any], Any], argument: Any) -> bool:

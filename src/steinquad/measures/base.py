@@ -10,6 +10,7 @@ import numpy as np
 from steinquad._types import Array
 from steinquad.errors import InputError
 from steinquad.measures._invert import invert_cdf
+from steinquad.measures.checks import as_draw_request, as_probabilities
 from steinquad.measures.factors import Factors
 from steinquad.measures.marginal import Functions, Marginal
 from steinquad.support import Support
@@ -63,13 +64,15 @@ class Measure(ABC):
         raise self._missing("log_density")
 
     def sample(self, n: int, *, seed: int) -> Array:
-        """Independent draws of the measure, (n, d).
+        """Independent draws of the measure, (n, d), by inversion unless it has its own sampler.
 
         Args:
             n: how many, at least 1.
             seed: at least 0; the same seed gives the same draws.
         """
-        raise self._missing("sample")
+        self._require("sample")
+        n, seed = as_draw_request(n, seed)
+        return self.icdf(np.random.default_rng(seed).random((n, self.dim)))
 
     def cdf(self, x: Array) -> Array:
         """Distribution function of each coordinate, (n, d) -> (n, d).
@@ -84,12 +87,14 @@ class Measure(ABC):
     def icdf(self, p: Array) -> Array:
         """Inverse of `cdf`, coordinate by coordinate: probabilities (n, d) to points (n, d).
 
-        Probabilities 0 and 1 give the sides of the support.
+        By root finding to rounding, unless a measure has a formula. Probabilities 0 and 1 give the
+        sides of the support.
 
         It maps uniform or quasi-random points to points of the measure, so that low-discrepancy
         sequences can be used with it.
         """
-        raise self._missing("icdf")
+        self._require("icdf")
+        return invert_cdf(self.cdf, self.support, as_probabilities(p, self.dim))
 
     def factors(self) -> Factors | None:
         """The measure as a mixture of products in affine coordinates, or None where unknown.

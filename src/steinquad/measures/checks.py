@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from steinquad._types import Array, as_points
+from steinquad._types import Array, as_count, as_points
 from steinquad.errors import InputError
 
 __all__ = ["as_draw_request", "as_names", "as_probabilities", "as_samples"]
@@ -63,11 +63,7 @@ def as_draw_request(n: Any, seed: Any) -> tuple[int, int]:
         n: number of draws, at least 1.
         seed: at least 0.
     """
-    for name, value, least in (("n", n, 1), ("seed", seed, 0)):
-        whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-        if not whole or value < least:
-            raise InputError(f"{name} is {value!r}; pass an integer of at least {least}.")
-    return int(n), int(seed)
+    return as_count("n", n, 1), as_count("seed", seed, 0)
 
 
 def as_samples(values: Any, n: int, dim: int) -> Array:

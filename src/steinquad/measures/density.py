@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from steinquad._float64 import float64
-from steinquad._types import Array, as_points
+from steinquad._types import Array, as_points, is_count
 from steinquad.errors import InputError
 from steinquad.measures.base import Measure
 from steinquad.measures.checks import as_draw_request, as_names, as_samples
@@ -48,8 +48,7 @@ class LogDensity(Measure):
         sequential: bool = False,
         derivative: Literal["reverse", "forward"] = "reverse",
     ) -> None:
-        whole = isinstance(dim, int | np.integer) and not isinstance(dim, bool)
-        if not whole or dim < 1:
+        if not is_count(dim, 1):
             raise InputError(f"dim is {dim!r}; pass the number of coordinates, at least 1.")
         if not callable(log_density):
             raise InputError(

@@ -3,13 +3,12 @@
 from typing import Any
 
 import numpy as np
-from scipy.special import logsumexp, ndtr
+from scipy.special import logsumexp, ndtr, softmax
 
 from steinquad._types import Array, as_finite, as_points
 from steinquad.errors import InputError
-from steinquad.measures._invert import invert_cdf
 from steinquad.measures.base import EVERYTHING, Measure
-from steinquad.measures.checks import as_draw_request, as_probabilities
+from steinquad.measures.checks import as_draw_request
 from steinquad.support import Support
 
 __all__ = ["Empirical"]
@@ -90,17 +89,8 @@ class Empirical(Measure):
         """
         return self._columns(x, lambda z: ndtr(z) @ self._weights)
 
-    def icdf(self, p: Array) -> Array:
-        """Inverse of `cdf`, (n, 1) -> (n, 1), by root finding to rounding.
-
-        A mixture of normals has no closed inverse. Probabilities 0 and 1 give minus and plus
-        infinity, and values outside [0, 1] are refused.
-        """
-        return invert_cdf(self.cdf, self.support, as_probabilities(p, 1))
-
     def _score(self, z: Array) -> Array:
-        logs = np.log(self._weights) - z**2 / 2
-        shares = np.exp(logs - logsumexp(logs, axis=1, keepdims=True))
+        shares = softmax(np.log(self._weights) - z**2 / 2, axis=1)
         return -np.sum(shares * z, axis=1) / self._width
 
     def _log_density(self, z: Array) -> Array:

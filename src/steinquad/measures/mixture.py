@@ -5,13 +5,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy.special import logsumexp
+from scipy.special import logsumexp, softmax
 
 from steinquad._types import Array, as_finite, as_points
 from steinquad.errors import InputError
-from steinquad.measures._invert import invert_cdf
 from steinquad.measures.base import EVERYTHING, Measure
-from steinquad.measures.checks import as_draw_request, as_probabilities
+from steinquad.measures.checks import as_draw_request
 from steinquad.measures.convert import as_measure
 from steinquad.measures.factors import Factors, flattened
 from steinquad.support import Support
@@ -71,9 +70,8 @@ class Mixture(Measure):
         out. Points without any density have the score NaN.
         """
         x = as_points("x", x, 1)
-        logs = self._logs(x)
         with np.errstate(invalid="ignore"):  # where there is no density there is no score
-            shares = np.exp(logs - np.asarray(logsumexp(logs, axis=1))[:, None])
+            shares = softmax(self._logs(x), axis=1)
         scores = np.stack([each.score(x)[:, 0] for each in self.components], axis=1)
         return np.sum(shares * np.where(shares > 0, scores, 0.0), axis=1, keepdims=True)
 
@@ -112,14 +110,6 @@ class Mixture(Measure):
         x = as_points("x", x, 1)
         each = np.stack([component.cdf(x)[:, 0] for component in self.components], axis=1)
         return (each @ self.weights)[:, None]
-
-    def icdf(self, p: Array) -> Array:
-        """Inverse of `cdf`, (n, 1) -> (n, 1), by root finding to rounding.
-
-        The inverse of a sum has no closed form even where every component's has one. Probabilities
-        outside [0, 1] are refused.
-        """
-        return invert_cdf(self.cdf, self.support, as_probabilities(p, 1))
 
     def factors(self) -> Factors | None:
         """The components of all components together.

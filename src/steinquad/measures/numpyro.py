@@ -9,17 +9,11 @@ import jax.numpy as jnp
 import numpy as np
 import numpyro.distributions as nd
 
+from steinquad._float64 import float64
 from steinquad._types import Array, as_points
 from steinquad.errors import InputError
-from steinquad.measures._invert import invert_cdf
 from steinquad.measures._numpyro_factors import terms_of
-from steinquad.measures._numpyro_rules import (
-    cdf_cancels,
-    implemented,
-    in_numpyro_rules,
-    support_of,
-    unwrap,
-)
+from steinquad.measures._numpyro_rules import cdf_cancels, implemented, support_of, unwrap
 from steinquad.measures._rebuild import in_float64, is_stock
 from steinquad.measures.base import Measure
 from steinquad.measures.checks import as_draw_request, as_names, as_probabilities
@@ -75,7 +69,7 @@ class NumpyroMeasure(Measure):
     array([[-0.25]])
     """
 
-    @in_numpyro_rules
+    @float64
     def __init__(self, dist: nd.Distribution, names: Sequence[str] | None = None) -> None:
         _check(dist)
         dim = int(np.prod(dist.event_shape))
@@ -87,7 +81,7 @@ class NumpyroMeasure(Measure):
         self._portable = is_stock(self.dist) and _is_pytree(self.dist, np.zeros((1, dim)))
         self.provides, self._has_sample, self._has_icdf = self._capabilities()
 
-    @in_numpyro_rules
+    @float64
     def score(self, x: Array) -> Array:
         """Gradient of the log density, (n, d) -> (n, d), by automatic differentiation.
 
@@ -98,7 +92,7 @@ class NumpyroMeasure(Measure):
         """
         return self._run(_scores, as_points("x", x, self.dim))
 
-    @in_numpyro_rules
+    @float64
     def log_density(self, x: Array) -> Array:
         """numpyro's log density at each point, (n, d) -> (n,): -inf outside the support.
 
@@ -108,7 +102,7 @@ class NumpyroMeasure(Measure):
         x = as_points("x", x, self.dim)
         return np.where(self.support.contains(x), self._run(_log_probs, x), -np.inf)
 
-    @in_numpyro_rules
+    @float64
     def sample(self, n: int, *, seed: int) -> Array:
         """Draws (n, d) from numpyro's sampler, or by inverting the cdf where it has none.
 
@@ -116,13 +110,12 @@ class NumpyroMeasure(Measure):
 
         They are computed in float64, also for a distribution that was made in 32-bit types.
         """
-        n, seed = as_draw_request(n, seed)
-        self._require("sample")
         if not self._has_sample:
-            return self.icdf(np.random.default_rng(seed).random((n, self.dim)))
+            return super().sample(n, seed=seed)
+        n, seed = as_draw_request(n, seed)
         return self._run(_samples, jax.random.key(seed), n).reshape(n, self.dim)
 
-    @in_numpyro_rules
+    @float64
     def cdf(self, x: Array) -> Array:
         """Distribution function of each coordinate, (n, d) -> (n, d); 0 and 1 beyond the sides.
 
@@ -136,16 +129,16 @@ class NumpyroMeasure(Measure):
         # Formulas with a division or a logarithm are undefined at the sides: set those by hand.
         return np.where(x <= low, 0.0, np.where(x >= high, 1.0, self._run(_cdfs, inner)))
 
-    @in_numpyro_rules
+    @float64
     def icdf(self, p: Array) -> Array:
         """Inverse of `cdf`, (n, d) -> (n, d): numpyro's, or by root finding where it has none.
 
         It exists whenever `cdf` does. Probabilities must lie in [0, 1]; in the numerical inverse 0
         and 1 give the sides of the support.
         """
-        self._require("icdf")
-        p = as_probabilities(p, self.dim)
-        return self._run(_icdfs, p) if self._has_icdf else invert_cdf(self.cdf, self.support, p)
+        if not self._has_icdf:
+            return super().icdf(p)
+        return self._run(_icdfs, as_probabilities(p, self.dim))
 
     def factors(self) -> Factors | None:
         """Products, normals with one covariance, and mixtures of these; None for all else.

@@ -55,7 +55,7 @@ class Product(Measure):
         The log density of independent blocks is a sum, so each block's gradient concerns its own
         columns only.
         """
-        return self._columns(lambda part: part.score, as_points("x", x, self.dim))
+        return np.hstack(self._each(lambda part: part.score, as_points("x", x, self.dim)))
 
     def log_density(self, x: Array) -> Array:
         """The sum of the blocks' log densities at each point, (n, d) -> (n,).
@@ -64,9 +64,8 @@ class Product(Measure):
         An error names the block that has no log density.
         """
         self._require("log_density")
-        columns = np.split(as_points("x", x, self.dim), self._cuts, axis=1)
-        parts = zip(self.blocks.values(), columns, strict=True)
-        return np.sum([part.log_density(own) for part, own in parts], axis=0)
+        x = as_points("x", x, self.dim)
+        return np.sum(self._each(lambda part: part.log_density, x), axis=0)
 
     def sample(self, n: int, *, seed: int) -> Array:
         """Independent draws; every block has a seed of its own, derived from `seed`.
@@ -88,7 +87,7 @@ class Product(Measure):
         independent, and the error names one that does not.
         """
         self._require("cdf")
-        return self._columns(lambda part: part.cdf, as_points("x", x, self.dim))
+        return np.hstack(self._each(lambda part: part.cdf, as_points("x", x, self.dim)))
 
     def icdf(self, p: Array) -> Array:
         """The blocks' inverses side by side.
@@ -97,7 +96,7 @@ class Product(Measure):
         it and answers with points of its own support.
         """
         self._require("icdf")
-        return self._columns(lambda part: part.icdf, as_probabilities(p, self.dim))
+        return np.hstack(self._each(lambda part: part.icdf, as_probabilities(p, self.dim)))
 
     def factors(self) -> Factors | None:
         """All choices of a component from each block, in the blocks' coordinates side by side.
@@ -117,12 +116,11 @@ class Product(Measure):
         weights, components = zip(*terms, strict=True)
         return Factors(affine, np.array(weights), components)
 
-    def _columns(
-        self, method: Callable[[Measure], Callable[[Array], Array]], values: Array
-    ) -> Array:
+    def _each(self, method: Callable[[Measure], Any], values: Array) -> list[Array]:
+        """Of every block at its own columns of the values."""
         columns = np.split(values, self._cuts, axis=1)
         parts = zip(self.blocks.values(), columns, strict=True)
-        return np.hstack([method(part)(own) for part, own in parts])
+        return [method(part)(own) for part, own in parts]
 
     def _require(self, what: str) -> None:
         lacking = [name for name, part in self.blocks.items() if what not in part.provides]

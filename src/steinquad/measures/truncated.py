@@ -8,9 +8,8 @@ import scipy.special
 
 from steinquad._types import Array, as_points
 from steinquad.errors import InputError
-from steinquad.measures._invert import invert_cdf
 from steinquad.measures.base import EVERYTHING, Measure
-from steinquad.measures.checks import as_draw_request, as_probabilities
+from steinquad.measures.checks import as_probabilities
 from steinquad.measures.convert import as_measure
 from steinquad.measures.factors import Factors
 from steinquad.support import Support
@@ -82,15 +81,6 @@ class Truncated(Measure):
         value = self.base.log_density(x) - math.log(self._mass)
         return np.where(self.support.contains(x), value, -np.inf)
 
-    def sample(self, n: int, *, seed: int) -> Array:
-        """Independent draws (n, 1) by inversion; the same seed gives the same draws.
-
-        No draw is rejected, so the cost does not grow as the interval shrinks, and every uniform
-        number gives exactly one draw inside.
-        """
-        n, seed = as_draw_request(n, seed)
-        return self.icdf(np.random.default_rng(seed).random((n, 1)))
-
     def cdf(self, x: Array) -> Array:
         """Distribution function on the interval, (n, 1) -> (n, 1): 0 and 1 beyond its sides.
 
@@ -106,9 +96,9 @@ class Truncated(Measure):
         (n, 1) -> (n, 1). Results never leave the interval, and probabilities 0 and 1 give its
         sides exactly; probabilities outside [0, 1] are refused.
         """
-        p = as_probabilities(p, 1)
         if "icdf" not in self.base.provides:
-            return invert_cdf(self.cdf, self.support, p)
+            return super().icdf(p)
+        p = as_probabilities(p, 1)
         low, high = self.support.low, self.support.high
         inner = np.clip(self.base.icdf(np.clip(self._below + p * self._mass, 0.0, 1.0)), low, high)
         return np.where(p <= 0, low, np.where(p >= 1, high, inner))  # the sides without rounding
