@@ -212,7 +212,7 @@ def test_public_modules_say_what_is_public():
 
 
 def test_every_module_has_tests_of_its_name():
-    """What `a/_b.py` does is tested in `tests/a/test_b.py`; `__init__` and examples have no own."""
+    """What `a/_b.py` does is tested in `tests/a/test_b.py`; `__init__` and examples need none."""
     missing = [
         module
         for module in (file.relative_to(SOURCE) for file in FILES)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import steinquad as sq
-from steinquad._types import as_count, as_finite, as_points, is_count
+from steinquad._types import as_count, as_finite, as_points, as_positive, is_count
 
 
 @pytest.mark.parametrize("value", [3, np.int32(3), np.uint8(3)])
@@ -18,6 +18,22 @@ def test_nothing_else_counts(value):
     assert not is_count(value, 0)
     with pytest.raises(sq.InputError, match="^n is .*; give an integer of at least 1[.]$"):
         as_count("n", value, 1)
+
+
+@pytest.mark.parametrize("value", [2, 0.5, np.float32(0.5), np.int64(3)])
+def test_positive_numbers_become_floats(value):
+    given = as_positive("scale", value)
+    assert given == value and type(given) is float
+    assert as_positive("penalty", 0, or_zero=True) == 0.0
+
+
+@pytest.mark.parametrize("value", [True, "1", None, [1.0], -1.0, np.inf, np.nan, 0])
+def test_nothing_else_is_positive(value):
+    with pytest.raises(sq.InputError, match="^scale is .*; give a positive number[.]$"):
+        as_positive("scale", value)
+    if value != 0:
+        with pytest.raises(sq.InputError, match="^scale is .*; give a number >= 0[.]$"):
+            as_positive("scale", value, or_zero=True)
 
 
 @pytest.mark.parametrize("d", [1, 2, 5])

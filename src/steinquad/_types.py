@@ -16,6 +16,7 @@ __all__ = [
     "as_count",
     "as_finite",
     "as_points",
+    "as_positive",
     "is_count",
     "no_progress",
     "no_watch",
@@ -104,6 +105,18 @@ def as_count(name: str, value: Any, least: int) -> int:
     if not is_count(value, least):
         raise InputError(f"{name} is {value!r}; give an integer of at least {least}.")
     return int(value)
+
+
+def as_positive(name: str, value: Any, *, or_zero: bool = False) -> float:
+    """An option that measures something, as a finite Python float above zero, or from zero on.
+
+    Booleans and strings raise `InputError` like negative numbers, infinities and NaN.
+    """
+    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not (number and (0 < value < np.inf or (or_zero and value == 0))):
+        what = "a number >= 0" if or_zero else "a positive number"
+        raise InputError(f"{name} is {value!r}; give {what}.")
+    return float(value)
 
 
 def is_count(value: Any, least: int) -> bool:

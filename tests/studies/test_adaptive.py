@@ -3,7 +3,6 @@
 import json
 import sqlite3
 from contextlib import closing
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,7 +10,6 @@ import scipy.stats as st
 from small_study import study
 
 import steinquad as sq
-from steinquad._types import no_progress
 from steinquad.measures import Product
 from steinquad.studies.adaptive import (
     CANDIDATES,
@@ -24,7 +22,6 @@ from steinquad.studies.adaptive import (
     hard_to_predict,
     is_choice,
 )
-from steinquad.studies.corrected import corrected
 from steinquad.studies.points import NumberedPoints
 
 
@@ -104,36 +101,7 @@ def test_where_nothing_is_known_all_is_alike():
     assert hard_to_predict(x[:10], noise[:10], normals(2), seed=0) is None
 
 
-# -- the answer --------------------------------------------------------------------------------
-
-
-def answers(seed, method):
-    """Error over truth and z of the corrected estimate, and of one that takes all points alike."""
-    measure = normals(1)
-    points = NumberedPoints(measure, "adaptive", seed=seed)
-    rows = [row for block in range(2) for row in choose(points, block, outside)]
-    x = np.array([points[i] for i in range(SCOUTS)] + [row.input for row in rows])
-    weights = np.array([1.0] * SCOUTS + [row.weight for row in rows])
-    numbers = np.arange(len(x))
-    found = []
-    for w in (weights, None):
-        data = sq.Dataset(x, np.exp(1.5 * x[:, 0]), weights=w)
-        est = sq.estimate(data, measure=measure, method=method, seed=seed)
-        settings = SimpleNamespace(measure=measure, method=method, seed=seed)
-        est = corrected(est, data, folds_of(numbers, seed), settings, no_progress)
-        low, high = est.interval(0.95)
-        truth = np.exp(1.5**2 / 2)
-        found += [est.mean / truth - 1, low < truth < high]
-    return found
-
-
-def test_the_corrected_estimate_is_unbiased_and_covers():
-    """A model that cannot be right, a line for an exponential: the points have to correct it."""
-    found = np.array([answers(seed, sq.Polynomial(order=1)) for seed in range(32)])
-    error, covered, naive_error, naive_covered = found.T
-    assert abs(error.mean()) < 4 * error.std() / np.sqrt(32)  # false alarm: 1e-4
-    assert covered.mean() > 0.85
-    assert naive_error.mean() > naive_error.std() and naive_covered.mean() < 0.6
+# -- the folds ---------------------------------------------------------------------------------
 
 
 def test_folds_are_whole_pairs_without_scouts():

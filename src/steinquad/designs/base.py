@@ -1,6 +1,5 @@
 """The base class of every design, and the value it answers with."""
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,7 +12,7 @@ from steinquad.dataset import Dataset
 from steinquad.errors import InputError
 from steinquad.measures.base import Measure
 
-__all__ = ["Design", "Sample", "check_positive", "split_evenly"]
+__all__ = ["Design", "Sample", "split_evenly"]
 
 FIRST_ROUND = 200  # points, about, of an integral to a tolerance
 
@@ -125,13 +124,6 @@ class Design(ABC):
         Returns:
             The points with scores, groups and diagnostics where the design has them.
         """
-
-
-def check_positive(name: str, value: Any) -> None:
-    """Refuse an option that is no positive, finite number, with an error that has its `name`."""
-    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not (number and 0 < value < math.inf):
-        raise InputError(f"{name} is {value!r}; give a positive number.")
 
 
 def split_evenly(n: int, parts: int, name: str) -> int:

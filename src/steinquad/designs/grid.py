@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steinquad._types import Progress
-from steinquad.designs.base import Design, Sample, check_positive
+from steinquad._types import Progress, as_positive
+from steinquad.designs.base import Design, Sample
 from steinquad.designs.quantiles import moments
 from steinquad.errors import InputError
 from steinquad.measures.base import Measure
@@ -34,7 +34,7 @@ class Grid(Design):
     width: float = 5.0
 
     def __post_init__(self) -> None:
-        check_positive("width", self.width)
+        as_positive("width", self.width)
 
     def draw(
         self, measure: Measure, n: int, *, seed: int, progress: Progress | None = None

@@ -9,10 +9,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from steinquad._types import as_count
+from steinquad._types import as_count, as_positive
 from steinquad.designs._starts import Start, start_points
 from steinquad.designs._target import Unconstrained
-from steinquad.designs.base import check_positive
 from steinquad.designs.chains import scan_chains
 from steinquad.designs.mcmc import MarkovChains, Outcome, Setting
 from steinquad.errors import InputError
@@ -50,7 +49,7 @@ class MALA(MarkovChains):
         super().__post_init__()
         as_count("candidates", self.candidates, 1)
         if self.step_size is not None:
-            check_positive("step_size", self.step_size)
+            as_positive("step_size", self.step_size)
         elif self.warmup < 1:
             raise InputError("step_size is missing; give a number, or warmup >= 1 to adapt it.")
 
@@ -111,7 +110,7 @@ class TruncatedMALA(MALA):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.truncation is not None:
-            check_positive("truncation", self.truncation)
+            as_positive("truncation", self.truncation)
 
     @property
     def _limit(self) -> float | None:

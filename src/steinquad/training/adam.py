@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from steinquad._types import as_count, as_positive
 from steinquad.networks.stein_network import SteinNetwork
 from steinquad.training.objective import (
     Penalty,
@@ -21,13 +22,7 @@ from steinquad.training.objective import (
     value,
     value_and_gradient,
 )
-from steinquad.training.optimizer import (
-    Optimizer,
-    Stepwise,
-    check_counts,
-    check_penalty,
-    check_positive,
-)
+from steinquad.training.optimizer import Optimizer, Stepwise
 from steinquad.training.track import Step
 
 __all__ = ["Adam"]
@@ -58,9 +53,9 @@ class Adam(Optimizer):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.batch is not None:
-            check_counts(batch=self.batch)
-        check_penalty(self.penalty)
-        check_positive(learning_rate=self.learning_rate)
+            as_count("batch", self.batch, 1)
+        as_positive("penalty", self.penalty, or_zero=True)
+        as_positive("learning_rate", self.learning_rate)
 
     def start(self, network: SteinNetwork, data: TrainingSet, flat: bool) -> "_Run":
         """A training from these weights.

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias
+from typing import Any, ClassVar, Protocol, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -197,9 +197,9 @@ class MatrixFree:
         directions that are not resolved yet.
         """
         like, data = self.model.like, self.model.data
-        arrays = (jnp.asarray(self.vector), like, data, jnp.asarray(self.noise))
-        system = _System(*arrays, beta, diagonal, self.cg_tolerance)
-        return lambda v: np.asarray(_conjugate_gradients(system, v))
+        at = (jnp.asarray(self.vector), like, data, jnp.asarray(self.noise))
+        tolerance = self.cg_tolerance
+        return lambda v: np.asarray(_conjugate_gradients(at, beta, diagonal, tolerance, v))
 
     def quadratic(self, delta: Array) -> float:
         """delta^T G delta.
@@ -230,24 +230,18 @@ class MatrixFree:
         return float(spectrum.counts @ (curved / (curved + alpha)))
 
 
-class _System(NamedTuple):
-    """`beta G + diag` at some weights, and how well to solve with it."""
-
-    vector: jax.Array
-    like: SteinNetwork
-    data: TrainingSet
-    noise: jax.Array
-    beta: float
-    diagonal: Array
-    tolerance: float
-
-
 @jax.jit
-def _conjugate_gradients(system: _System, right: Any) -> jax.Array:
-    vector, like, data, noise, beta, diagonal, tolerance = system
+def _conjugate_gradients(
+    at: tuple[jax.Array, SteinNetwork, TrainingSet, jax.Array],
+    beta: Any,
+    diagonal: Any,
+    tolerance: Any,
+    right: Any,
+) -> jax.Array:
+    """`(beta G + diag)^-1 right`, G that of these weights, network, data and noise."""
 
     def product(v: jax.Array) -> jax.Array:
-        return beta * ggn_product(vector, like, data, noise, v) + diagonal * v
+        return beta * ggn_product(*at, v) + diagonal * v
 
     return jax.scipy.sparse.linalg.cg(product, right, tol=tolerance, maxiter=CG_STEPS)[0]
 

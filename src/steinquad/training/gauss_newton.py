@@ -23,13 +23,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from steinquad._types import Array
+from steinquad._types import Array, as_count
 from steinquad.networks.stein_network import SteinNetwork
 from steinquad.training.curvature import DENSE_LIMIT, Curvature, Dense, MatrixFree
 from steinquad.training.evidence import LOG_ALPHA, LOG_BETA
 from steinquad.training.model import CompiledModel, Model, model
 from steinquad.training.objective import TrainingSet, flatten, theta0_entries
-from steinquad.training.optimizer import Optimizer, Stepwise, check_counts
+from steinquad.training.optimizer import Optimizer, Stepwise
 from steinquad.training.track import Step
 
 __all__ = ["GaussNewton"]
@@ -64,7 +64,7 @@ class GaussNewton(Optimizer):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_counts(dense_limit=self.dense_limit)
+        as_count("dense_limit", self.dense_limit, 1)
 
     def start(self, network: SteinNetwork, data: TrainingSet, flat: bool) -> "_Run":
         """A training from these weights.

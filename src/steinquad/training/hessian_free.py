@@ -18,17 +18,12 @@ from typing import ClassVar
 import jax.numpy as jnp
 import numpy as np
 
-from steinquad._types import Array
+from steinquad._types import Array, as_positive
 from steinquad.networks.stein_network import SteinNetwork
 from steinquad.training.curvature import MatrixFree
 from steinquad.training.model import CompiledModel
 from steinquad.training.objective import Penalty, TrainingSet, flatten, strengths, value
-from steinquad.training.optimizer import (
-    Optimizer,
-    Stepwise,
-    check_penalty,
-    check_positive,
-)
+from steinquad.training.optimizer import Optimizer, Stepwise
 from steinquad.training.track import Step
 
 __all__ = ["HessianFree"]
@@ -58,8 +53,8 @@ class HessianFree(Optimizer):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_penalty(self.penalty)
-        check_positive(damping=self.damping)
+        as_positive("penalty", self.penalty, or_zero=True)
+        as_positive("damping", self.damping)
 
     def start(self, network: SteinNetwork, data: TrainingSet, flat: bool) -> "_Run":
         """A training from these weights.

@@ -11,10 +11,10 @@ import jax.numpy as jnp
 import numpy as np
 import scipy.optimize
 
-from steinquad._types import Array
+from steinquad._types import Array, as_count, as_positive
 from steinquad.networks.stein_network import SteinNetwork
 from steinquad.training.objective import Penalty, TrainingSet, flatten, value_and_gradient
-from steinquad.training.optimizer import Optimizer, Report, Run, check_counts, check_penalty
+from steinquad.training.optimizer import Optimizer, Report, Run
 from steinquad.training.track import Step
 
 __all__ = ["LBFGS"]
@@ -41,8 +41,8 @@ class LBFGS(Optimizer):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_counts(history=self.history)
-        check_penalty(self.penalty)
+        as_count("history", self.history, 1)
+        as_positive("penalty", self.penalty, or_zero=True)
 
     def start(self, network: SteinNetwork, data: TrainingSet, flat: bool) -> "_Run":
         """A training from these weights, nothing evaluated yet; arguments as those of `fit`.

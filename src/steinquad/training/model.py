@@ -9,9 +9,10 @@ Rows are the weighted residuals of `training.objective` divided by the relative 
 output, so that one noise precision beta serves all outputs.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from functools import partial
-from typing import Any, Protocol, TypeAlias, TypeVar
+from functools import cached_property, partial
+from typing import Any, TypeAlias, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -26,6 +27,7 @@ from steinquad.training.objective import (
     Block,
     TrainingSet,
     compiled_values,
+    flatten,
     residuals,
     unflatten,
 )
@@ -42,26 +44,25 @@ T = TypeVar("T")
 Sums: TypeAlias = tuple[jax.Array, jax.Array, jax.Array]  # G, J^T r and the squares
 
 
-class Model(Protocol):
+class Model(ABC):
     """What training and the posterior ask of a network on its data.
 
     All vectors are flat, all arguments at one set of weights. Both roads answer with the same
     numbers, up to rounding.
     """
 
-    like: SteinNetwork
-    data: TrainingSet
+    def __init__(self, like: SteinNetwork, data: TrainingSet) -> None:
+        self.like, self.data = like, data
 
     def squares(self, vector: Array) -> Array:
         """|r|^2 of each output, not over the noise, (k,).
 
-        What the loss is made of, and what tells the noise of one output from that of another.
-
-        Args:
-            vector: the weights, (p,).
+        What the loss is made of, and what tells the noise of one output from that of another; no
+        Jacobian is formed, so that trial steps cost a fraction of `gram`.
         """
-        ...
+        return self.moments(vector)[0]
 
+    @abstractmethod
     def moments(self, vector: Array) -> tuple[Array, Array]:
         """The squares, and the weighted sum of g - y, (k,) both.
 
@@ -70,8 +71,8 @@ class Model(Protocol):
         Dividing the sum by the total weight gives the mean residual, by which theta0 can be
         corrected with points that training did not see.
         """
-        ...
 
+    @abstractmethod
     def gram(self, vector: Array, noise: Array, damping: float = 0.0) -> tuple[Any, Array, Array]:
         """G = J^T J (p, p), J^T r (p,), and the squares (k,).
 
@@ -80,8 +81,8 @@ class Model(Protocol):
             noise: relative, of each output, by which the rows are divided, (k,).
             damping: of the step that G is for, which decides how exact it has to be.
         """
-        ...
 
+    @abstractmethod
     def bend(self, vector: Array, noise: Array, along: Array) -> Array:
         """J^T of the second derivative of r along a direction, (p,).
 
@@ -93,8 +94,8 @@ class Model(Protocol):
             noise: relative, of each output, (k,).
             along: the direction, (p,).
         """
-        ...
 
+    @abstractmethod
     def jacobian(self, vector: Array) -> Array:
         """Derivative of the weighted residuals by the weights, (n k, p), all rows at once.
 
@@ -102,7 +103,6 @@ class Model(Protocol):
 
         For the posterior, which needs rows and not only `J^T J`; not divided by the noise.
         """
-        ...
 
 
 def model(like: SteinNetwork, data: TrainingSet) -> Model:
@@ -117,7 +117,7 @@ def model(like: SteinNetwork, data: TrainingSet) -> Model:
     return NumpyModel(like, data) if by_numpy else CompiledModel(like, data)
 
 
-class NumpyModel:
+class NumpyModel(Model):
     """By NumPy and BLAS, in memory that is used again from one call to the next.
 
     Args:
@@ -131,26 +131,16 @@ class NumpyModel:
     def __init__(
         self, like: SteinNetwork, data: TrainingSet, *, kept: int = KEPT, large: int = LARGE
     ) -> None:
-        self.like, self.data = like, data
+        super().__init__(like, data)
         self.kept, self.large = kept, large
         merged = data.merged()
         used = merged.weights > 0
-        if not used.all():
-            merged = jax.tree.map(lambda a: a[used], merged)
+        merged = jax.tree.map(lambda a: a[used], merged)
         self.inputs, self.y = merged.inputs, merged.y
         self.root = np.sqrt(merged.weights)[:, None]
         self.outputs = self.y.shape[1]
-        self._rows: Array | None = None  # of the last panel of the last call of `gram`
-        self._here = np.zeros_like(self.y)  # residuals there
+        self._here = np.zeros_like(self.y)  # residuals at the last call of `gram`
         self._trace = np.inf  # of the last G
-
-    def squares(self, vector: Array) -> Array:
-        """|r|^2 of each output.
-
-        (k,), from values of the network alone: no Jacobian is formed, so that trial steps cost a
-        fraction of `gram`.
-        """
-        return self.moments(vector)[0]
 
     def moments(self, vector: Array) -> tuple[Array, Array]:
         """Squares and weighted sum of the residuals.
@@ -172,9 +162,6 @@ class NumpyModel:
         p = len(vector)
         single = damping > SINGLE * self._trace and p > self.large
         part = np.empty((p, p), np.float32 if single else np.float64)
-        if self._rows is None:
-            most = max(int(self.kept / (8 * p * self.outputs)), numpy_backend.PANEL)
-            self._rows = np.empty((min(len(self.y), most), self.outputs, p))
         total, gradient = np.zeros((p, p)), np.zeros(p)
         sums = np.zeros(self.outputs)
         for panel in self._panels():
@@ -196,9 +183,8 @@ class NumpyModel:
         step = BEND * along
         ahead, behind = self._residuals(vector + step), self._residuals(vector - step)
         second = (ahead - 2.0 * self._here + behind) / (BEND**2 * noise)
-        panels = list(self._panels())
+        panels = self._panels()
         if len(panels) == 1:  # the rows of `gram` are still there
-            assert self._rows is not None
             return self._rows.reshape(-1, len(vector)).T @ second.ravel()
         total = np.zeros(len(vector))
         for panel in panels:
@@ -219,14 +205,19 @@ class NumpyModel:
         network = unflatten(vector, self.like)
         return self.root * (numpy_backend.values(network, self.inputs, self.data.frame) - self.y)
 
+    @cached_property
+    def _rows(self) -> Array:
+        """Of the last panel, in memory that every call uses again; made by the first that does."""
+        p = flatten(self.like).size
+        most = max(int(self.kept / (8 * p * self.outputs)), numpy_backend.PANEL)
+        return np.empty((min(len(self.y), most), self.outputs, p))
+
     def _panels(self) -> list[slice]:
-        assert self._rows is not None
         size = len(self._rows)
         return [slice(start, start + size) for start in range(0, len(self.y), size)]
 
     def _jacobian(self, vector: Array, noise: Array, panel: slice) -> tuple[Array, Array]:
         """Residuals (points, k) and the rows of J, (points k, p)."""
-        assert self._rows is not None
         inputs: SteinInputs = jax.tree.map(lambda a: a[panel], self.inputs)
         rows = self._rows[: len(inputs.z)]
         network = unflatten(vector, self.like)
@@ -237,24 +228,13 @@ class NumpyModel:
         return self.root[panel] * (g - self.y[panel]), rows.reshape(-1, len(vector))
 
 
-class CompiledModel:
+class CompiledModel(Model):
     """By compiled programs, for any network on any device; adds products without a matrix.
 
     Args:
         like: the network; its weights do not matter, its shapes do.
         data: points, values and weights of the residuals.
     """
-
-    def __init__(self, like: SteinNetwork, data: TrainingSet) -> None:
-        self.like, self.data = like, data
-
-    def squares(self, vector: Array) -> Array:
-        """|r|^2 of each output.
-
-        (k,), from values of the network alone, without a Jacobian; padding has weight zero and
-        adds nothing.
-        """
-        return self.moments(vector)[0]
 
     def moments(self, vector: Array) -> tuple[Array, Array]:
         """Squares and weighted sum of the residuals.
@@ -276,7 +256,6 @@ class CompiledModel:
         The matrix stays on the device, as a JAX array, and is accumulated in place; the damping is
         ignored, since all is in float64.
         """
-        del damping
         p = len(vector)
         sums = jnp.zeros((p, p)), jnp.zeros(p), jnp.zeros(len(noise))
         for blocks in self.data.panels():

@@ -7,27 +7,17 @@ next. All else is here: what is recorded of a step, who hears of it, and when it
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 
-from steinquad._types import Array, Progress, Watch, no_progress, no_watch
+from steinquad._types import Array, Progress, Watch, as_count, no_progress, no_watch
 from steinquad.errors import InputError
 from steinquad.networks.stein_network import SteinNetwork
 from steinquad.training.objective import TrainingSet, unflatten
 from steinquad.training.track import Step, Track
 
-__all__ = [
-    "Optimizer",
-    "Report",
-    "Run",
-    "Stepwise",
-    "Stop",
-    "TrainingResult",
-    "check_counts",
-    "check_penalty",
-    "check_positive",
-]
+__all__ = ["Optimizer", "Report", "Run", "Stepwise", "Stop", "TrainingResult"]
 
 Stop: TypeAlias = Literal["converged", "max_steps", "not_finite"]
 Report: TypeAlias = Callable[[Step], bool]
@@ -136,7 +126,8 @@ class Optimizer(ABC):
     resumable: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        check_counts(max_steps=self.max_steps, patience=self.patience, window=self.window)
+        for name in ("max_steps", "patience", "window"):
+            as_count(name, getattr(self, name), 1)
         if not 0 <= self.rtol < 1:
             raise InputError(f"rtol is {self.rtol!r}; give a fraction from 0 to below 1.")
 
@@ -225,35 +216,3 @@ class Optimizer(ABC):
         if steps >= self.max_steps:
             return "max_steps", f"reached {self.max_steps} steps"
         return None
-
-
-def check_counts(**options: Any) -> None:
-    """Refuse options that are no integer >= 1, by name.
-
-    Booleans are refused too, although Python counts them as integers. Pass options as keywords,
-    `check_counts(max_steps=10)`; the error names the first that fails.
-    """
-    for name, value in options.items():
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise InputError(f"{name} is {value!r}; give an integer >= 1.")
-
-
-def check_penalty(penalty: Any) -> None:
-    """Refuse a penalty that is no finite number >= 0.
-
-    Zero is allowed: it is maximum likelihood, without a prior on the weights. Strings and booleans
-    raise `InputError` like negative numbers, infinities and NaN.
-    """
-    if isinstance(penalty, bool | str) or not 0 <= penalty < np.inf:
-        raise InputError(f"penalty is {penalty!r}; give a number >= 0.")
-
-
-def check_positive(**options: Any) -> None:
-    """Refuse options that are no finite number > 0, by name.
-
-    For lengths of steps and dampings, which must not be zero. Pass options as keywords,
-    `check_positive(damping=1.0)`; the error names the first that fails.
-    """
-    for name, value in options.items():
-        if isinstance(value, bool | str) or not 0 < value < np.inf:
-            raise InputError(f"{name} is {value!r}; give a number > 0.")

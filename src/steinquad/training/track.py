@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from steinquad._linalg import geometric_mean
 from steinquad._types import Array
 from steinquad.networks.stein_network import SteinNetwork
 from steinquad.training.model import model
@@ -111,7 +112,7 @@ class Track:
         else:
             squares, sums = self._held_out.moments(step.vector)
             # The geometric mean over the outputs, which does not care for their units.
-            error = float(np.exp(np.mean(np.log(np.maximum(squares / self._total, 1e-300)))))
+            error = geometric_mean(squares / self._total)
             self.corrected.append(step.vector[self._integrals] - sums / self._total)
         self.errors.append(error)
         if error < (1 - BETTER) * self._mark:
