@@ -10,7 +10,7 @@ from steinquad.errors import InputError
 from steinquad.measures.base import Measure
 from steinquad.support import Support
 
-__all__ = ["Points", "Space"]
+__all__ = ["Points", "Space", "missing_score"]
 
 
 class Points:
@@ -124,3 +124,13 @@ class Space:
         if score is not None and score.shape != x.shape:
             raise InputError(f"score has shape {score.shape} but x has shape {x.shape}.")
         return Points(x, score, measure=self.measure)
+
+
+def missing_score(data: Dataset, measure: Measure | None) -> str | None:
+    """Why scores cannot be had, in a sentence that says what to do, or None where they can."""
+    if data.score is not None or measure is not None:
+        return None
+    return (
+        "score is missing and no measure was given to find it from; pass score= with the "
+        "gradient of the log density at each point, or measure=."
+    )

@@ -29,7 +29,7 @@ def test_against_the_textbook(dim, activation):
     want = a @ np.asarray(network.field.weights[-1]).T + np.asarray(network.theta0)
     frame = normal_data(1, n=12, dim=dim).frame
     assert_close(np.asarray(quick(evaluate)(network, data.inputs, frame)), want, rtol=1e-12)
-    assert network.field.depth == 3
+    assert len(network.field.biases) == 3
 
 
 def test_it_has_the_layers_of_the_field():

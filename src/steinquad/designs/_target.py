@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -61,15 +62,8 @@ def as_target(measure: Measure) -> Unconstrained:
         )
     parts = _bijections(measure.support)
 
-    def to_x(y: Any) -> Any:
-        for where, bijection in parts:
-            y = y.at[where].set(bijection(y[where]))
-        return y
-
-    def to_y(x: Any) -> Any:
-        for where, bijection in parts:
-            x = x.at[where].set(bijection.inv(x[where]))
-        return x
+    inverses = [(where, bijection.inv) for where, bijection in parts]
+    to_x, to_y = partial(_mapped, parts), partial(_mapped, inverses)
 
     def unconstrained(y: Any) -> Any:
         x = to_x(y)
@@ -81,6 +75,13 @@ def as_target(measure: Measure) -> Unconstrained:
         return jnp.where(jnp.isfinite(value), value, -jnp.inf)
 
     return Unconstrained(unconstrained, to_x, to_y)
+
+
+def _mapped(maps: list[tuple[np.ndarray, Any]], point: Any) -> Any:
+    """A point (d,) with each map applied to its own coordinates."""
+    for where, elementwise in maps:
+        point = point.at[where].set(elementwise(point[where]))
+    return point
 
 
 def _bijections(support: Support) -> list[tuple[np.ndarray, Any]]:

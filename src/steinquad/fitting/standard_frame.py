@@ -13,7 +13,7 @@ from steinquad.dataset import Dataset
 from steinquad.fitting.outputs import Outputs
 from steinquad.measures.affine import Affine
 from steinquad.measures.base import Measure
-from steinquad.points import Points
+from steinquad.points import Points, missing_score
 from steinquad.stein.inputs import NetworkFrame, SteinInputs, stein_inputs, to_cube
 from steinquad.stein.multipliers import Multiplier, ProductOf
 from steinquad.support import Support
@@ -155,12 +155,7 @@ def score_obstacle(data: Dataset, measure: Measure | None) -> str | None:
         data: a coordinate with one value at all points cannot be standardized.
         measure: gives the scores where the data have none.
     """
-    if data.score is None and measure is None:
-        return (
-            "score is missing and no measure was given to find it from; pass score= with the "
-            "gradient of the log density at each point, or measure=."
-        )
-    return still_obstacle(data)
+    return missing_score(data, measure) or still_obstacle(data)
 
 
 def still_obstacle(data: Dataset) -> str | None:

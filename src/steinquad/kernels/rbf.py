@@ -21,7 +21,6 @@ class RBF(Kernel):
     """
 
     name = "rbf"
-    smooth = True
 
     def profile(self, t: Any) -> Any:
         """`exp(-t^2 / 2)` of distances in units of the lengthscale, elementwise.

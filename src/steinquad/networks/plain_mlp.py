@@ -22,15 +22,6 @@ class PlainMLP(eqx.Module):
     biases: tuple[jax.Array, ...]  # (h,), ..., without that of the last layer
     activation: str = eqx.field(static=True)
 
-    @property
-    def depth(self) -> int:
-        """Number of activation layers.
-
-        Counted as in `MLP`: without the last, linear layer, which here has weights but no bias,
-        since theta0 takes its place.
-        """
-        return len(self.biases)
-
     def image(self, inputs: SteinInputs, frame: NetworkFrame) -> jax.Array:
         """The network at one point without its last bias, (k,).
 
@@ -38,7 +29,6 @@ class PlainMLP(eqx.Module):
 
         Same signature as that of a field, so that `SteinNetwork` needs no case distinction.
         """
-        del frame
         values, _ = hidden(self.weights[:-1], self.biases, self.activation, inputs.z)
         return self.weights[-1] @ values[-1]
 

@@ -39,8 +39,6 @@ class SeparateMLP(eqx.Module):
     biases: tuple[jax.Array, jax.Array, jax.Array]  # (h1,), (h2,), (k, d)
     activation: str = eqx.field(static=True)
 
-    depth = 2
-
     @property
     def seen(self) -> np.ndarray:
         """Coordinate of each unit: all in turn, so that networks of one shape share programs.

@@ -9,8 +9,6 @@ Where L is diagonal, any coordinate may be bent further, to `t_i = T(z_i)`, and 
 M(z_i) of its own. That is the same with `M drift + m M'` and `m M T'` for drift and multiplier.
 """
 
-from typing import NamedTuple
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -120,10 +118,9 @@ def to_cube(
     """
     z, drift = np.array(inputs.z), np.array(inputs.drift)
     m = np.asarray(jax.vmap(multipliers, in_axes=(0, None))(inputs, frame)).copy()
-    bent = _bend(z[:, coordinates])
-    drift[:, coordinates] = bent.factor * drift[:, coordinates] + m[:, coordinates] * bent.slope
-    m[:, coordinates] *= bent.stretched
-    z[:, coordinates] = bent.t
+    z[:, coordinates], factor, slope, stretched = _bend(z[:, coordinates])
+    drift[:, coordinates] = factor * drift[:, coordinates] + m[:, coordinates] * slope
+    m[:, coordinates] *= stretched
     seen = SteinInputs(
         z=jnp.asarray(z),
         drift=jnp.asarray(drift),
@@ -133,21 +130,12 @@ def to_cube(
     return seen, NetworkFrame(frame.inner, frame.outer, tuple(range(z.shape[1])))
 
 
-class _Bent(NamedTuple):
-    t: Array
-    factor: Array  # M
-    slope: Array  # M'
-    stretched: Array  # M T'
-
-
-def _bend(z: Array) -> _Bent:
+def _bend(z: Array) -> tuple[Array, Array, Array, Array]:
+    """t, M, M' and M t' at coordinates z."""
     below, above = ndtr(z), ndtr(-z)
     # The smaller one over p is finite however far out.
     ratio = np.sqrt(np.pi / 2) * erfcx(np.abs(z) / np.sqrt(2))
     factor = 4 * ratio * np.maximum(below, above)
-    return _Bent(
-        t=np.sqrt(12) * (below - above) / 2,
-        factor=factor,
-        slope=4 * (above - below) + z * factor,
-        stretched=4 * np.sqrt(12) * below * above,
-    )
+    slope = 4 * (above - below) + z * factor
+    # The density cancels from M t', which would be 0 over 0 in the tails.
+    return np.sqrt(12) * (below - above) / 2, factor, slope, 4 * np.sqrt(12) * below * above

@@ -55,7 +55,6 @@ class Multiplier(ABC):
         Returns:
             A multiplier that is ready to be called; by default this one.
         """
-        del points, support
         return self
 
     @property
@@ -88,7 +87,6 @@ class Constant(Multiplier):
         "std" is the standard deviation and "max" the largest absolute value over all entries of
         the scores, so that the scaled drift is of order one.
         """
-        del support
         if self.c == "std":
             return Constant(float(points.score.std()))
         if self.c == "max":
@@ -247,7 +245,6 @@ class PaperBoundary(Multiplier):
             points: ignored.
             support: the box whose finite sides make the factors.
         """
-        del points
         return replace(self, support=support)
 
     def __call__(self, points: Points) -> tuple[Array, Array]:

@@ -13,7 +13,7 @@ from steinquad._types import Array
 from steinquad.dataset import Dataset
 from steinquad.measures.affine import Affine
 from steinquad.measures.base import Measure
-from steinquad.points import Points
+from steinquad.points import Points, missing_score
 from steinquad.stein.features import PolynomialFeatures, index_set
 from steinquad.stein.multipliers import Boundary, Constant, Multiplier
 from steinquad.support import Support
@@ -50,12 +50,7 @@ class ScorePolynomials(PolynomialFeatures):
         They may come with the data or from the measure. The support may have bounds, where
         boundary factors make the fields vanish, but tails should not be heavy; see `trouble`.
         """
-        if data.score is not None or measure is not None:
-            return None
-        return (
-            "score is missing and no measure was given to find it from; pass score= with the "
-            "gradient of the log density at each point, or measure=."
-        )
+        return missing_score(data, measure)
 
     def fit(self, data: Dataset, measure: Measure | None) -> "ScorePolynomials":
         """Whiten, or scale and add boundary factors where the support is bounded.
@@ -67,7 +62,6 @@ class ScorePolynomials(PolynomialFeatures):
             data: points with scores; its support decides which of the two.
             measure: not used.
         """
-        del measure
         assert data.score is not None
         support = data.support or Support.real(data.dim)
         multiplier: Multiplier = Boundary() if support.bounded else Constant()

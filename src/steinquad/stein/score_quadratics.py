@@ -47,7 +47,6 @@ class ScoreQuadratics(Features):
         There are no boundary factors here: a matrix C that mixes coordinates would not keep the
         field tangential to the faces of a box. Use `ScorePolynomials` on bounded supports.
         """
-        del measure
         if data.score is None or (data.support is not None and data.support.bounded):
             return "score is missing or the support has bounds; pass scores on all of R^d."
         return None
@@ -62,7 +61,6 @@ class ScoreQuadratics(Features):
             data: points, outputs and scores on all of R^d.
             measure: not used.
         """
-        del measure
         assert data.score is not None
         weights = data.effective_weights
         affine = Affine.fit(data.x, "diagonal", weights)
