@@ -23,7 +23,7 @@ from steinquad.training.krylov import Nystroem, ShiftedGram, lanczos_spectrum, q
 from steinquad.training.model import CompiledModel, Model, model
 from steinquad.training.objective import TrainingSet, flatten, theta0_entries
 
-__all__ = ["LaplacePosterior", "laplace", "prior_precision"]
+__all__ = ["LaplacePosterior", "laplace"]
 
 NYSTROEM_RANK = 500
 MOST_JACOBIAN = 2**27  # numbers, 1 GiB
@@ -54,24 +54,14 @@ class LaplacePosterior:
 
 @dataclass(frozen=True)
 class _Fitted:
-    """Trained weights, which are theta0, whether its prior is flat, and what `tune` needs."""
+    """Trained weights, which are theta0, which have a prior, and what `tune` needs."""
 
     vector: Array
     theta0: np.ndarray
+    penalized: np.ndarray  # all of the weights, and theta0 unless its prior is flat
     flat: bool
     noise: Array
     scalars: dict[str, float]
-
-
-def prior_precision(theta0: np.ndarray, alpha: float, flat: bool) -> Array:
-    """Diagonal of the prior precision, (p,): alpha, and 0 on theta0 if its prior is flat.
-
-    Args:
-        theta0: which parameters are integrals, a mask (p,).
-        alpha: precision of the weights.
-        flat: whether the prior of the integrals is.
-    """
-    return np.where(theta0 & flat, 0.0, alpha)
 
 
 def output_noise(at: Model, vector: Array) -> tuple[Array, float]:
@@ -118,7 +108,7 @@ def laplace(
         "residual": residual,
         "weight": float(vector[penalized] @ vector[penalized]),
     }
-    fitted = _Fitted(vector, theta0, flat, noise, scalars)
+    fitted = _Fitted(vector, theta0, penalized, flat, noise, scalars)
     if len(vector) <= limit:
         return _dense(at, fitted)
     rows = data.blocks.weights.size * k
@@ -139,7 +129,7 @@ def _dense(at: Model, fitted: _Fitted) -> LaplacePosterior:
         spectrum = Spectrum.dense(matrix)
     precisions = tune(spectrum, **fitted.scalars)
     precision = precisions.beta * matrix
-    precision[np.diag_indices_from(precision)] += prior_precision(theta0, precisions.alpha, flat)
+    precision[np.diag_indices_from(precision)] += precisions.alpha * fitted.penalized
     factor, jitter = cholesky(precision)
     unit = np.eye(len(theta0))[:, theta0]
     half = scipy.linalg.solve_triangular(factor, unit, lower=True)
@@ -160,7 +150,7 @@ def _by_residuals(at: Model, fitted: _Fitted) -> LaplacePosterior:
     else:
         spectrum = Spectrum.dense(kernel + design @ design.T)
     # The weights have so many eigenvalues more, all zero.
-    zeros = int((~(theta0 & flat)).sum()) - len(kernel)
+    zeros = int(fitted.penalized.sum()) - len(kernel)
     precisions = tune(
         Spectrum(np.append(spectrum.values, 0.0), np.append(spectrum.counts, zeros)),
         **fitted.scalars,
@@ -168,7 +158,7 @@ def _by_residuals(at: Model, fitted: _Fitted) -> LaplacePosterior:
     alpha, beta = precisions.alpha, precisions.beta
     factor, jitter = cholesky((beta / alpha) * kernel + np.eye(len(kernel)))
     half = scipy.linalg.solve_triangular(factor, design, lower=True)
-    precision = beta * half.T @ half + np.diag(prior_precision(theta0, alpha, flat)[theta0])
+    precision = beta * half.T @ half + np.diag(alpha * fitted.penalized[theta0])
     return LaplacePosterior(np.linalg.inv(precision), precisions, noise, 0.0, None, None, jitter)
 
 
