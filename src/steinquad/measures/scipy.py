@@ -42,8 +42,10 @@ class ScipyMeasure(Measure):
         self.support = Support.box(low, high, 1)
         self.names = as_names(names, 1)
         self._icdf = dist.ppf if hasattr(dist, "ppf") else dist.icdf
-        self._score = _closed_form(dist)
-        if self._score is None:
+        self._family = _family(dist)
+        if self._family is not None and self._family.name in STANDARD_SCORES:
+            self._score = self._family.score
+        else:
             width = float(self._icdf(0.75) - self._icdf(0.25))
             self._score = partial(numerical_score, dist.logpdf, low=low, high=high, width=width)
 
@@ -113,7 +115,7 @@ class ScipyMeasure(Measure):
             inner = [ScipyMeasure(part)._terms() for part in self.dist.components]
             return flattened(zip(map(float, self.dist.weights), inner, strict=True))
         low, high = self.support.low[0], self.support.high[0]
-        kind, family = type(self.dist), _family(self.dist)
+        kind, family = type(self.dist), self._family
         if family is not None and family.name in ("norm", "truncnorm", "halfnorm"):
             marginal = Marginal.normal(family.loc, family.scale, low, high)
         elif kind in NEW_NORMALS:
@@ -202,24 +204,16 @@ def from_scipy(dist: Any, names: Sequence[str] | None = None) -> Measure:
     return ScipyMeasure(dist, names)
 
 
-def _closed_form(dist: Any) -> Any:
-    """The score of a common family in the user's units, or None.
-
-    The one place of the change of variable: x = loc + scale z divides the score by the scale.
-    """
-    family = _family(dist)
-    if family is None or family.name not in STANDARD_SCORES:
-        return None
-    _, shapes, loc, scale = family
-    standard = STANDARD_SCORES[family.name]
-    return lambda x: standard((x - loc) / scale, *shapes) / scale
-
-
 class _Family(NamedTuple):
     name: str
     shapes: tuple[Any, ...]
     loc: float
     scale: float
+
+    def score(self, x: Array) -> Array:
+        """By the closed form: x = loc + scale z divides the standard score by the scale."""
+        standard = STANDARD_SCORES[self.name]
+        return standard((x - self.loc) / self.scale, *self.shapes) / self.scale
 
 
 def _family(dist: Any) -> _Family | None:
