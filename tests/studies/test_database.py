@@ -257,3 +257,54 @@ def test_a_store_that_cannot_be_a_file(tmp_path, monkeypatch, name):
         with pytest.raises(sq.InputError, match="store"):
             act()
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("ending", ["-wal", "-shm", "-journal"])
+def test_what_is_beside_a_store_is_a_file_too(store, ending):
+    store.path.parent.mkdir()
+    beside = store.path.with_name(store.path.name + ending)
+    os.mkfifo(beside)
+    for act in (store.counts, store.writing().__enter__):
+        with pytest.raises(InputError, match=f"{ending} is a named pipe"):
+            act()
+    assert [each.name for each in store.path.parent.iterdir()] == [beside.name]
+
+
+def test_the_log_of_a_store_that_a_link_leads_to(store, tmp_path):
+    store.path.parent.mkdir()
+    store.path.with_name("s.sqlite-wal").write_bytes(b"rows")
+    link = tmp_path / "link.sqlite"
+    link.symlink_to(store.path)
+    missing = "missing but its log s.sqlite-wal is there"
+    with pytest.raises(InputError, match=missing), Store(link, ABOUT).writing():
+        pass
+
+
+def test_nothing_is_left_beside_a_file_that_is_refused(tmp_path):
+    (tmp_path / "text").write_text("text")
+    with sqlite3.connect(tmp_path / "photos") as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("CREATE TABLE photos (name TEXT)")
+    connection.close()
+    for name in ("text", "photos"):
+        before = digest(tmp_path / name)
+        with pytest.raises(InputError), Store(tmp_path / name, ABOUT).writing():
+            pass
+        assert digest(tmp_path / name) == before
+    assert sorted(os.listdir(tmp_path)) == ["photos", "text"]
+
+
+def test_an_empty_file_is_no_store_yet(store):
+    store.path.parent.mkdir()
+    store.path.touch()
+    assert not store.exists
+    with pytest.raises(InputError, match="does not exist; run the study first"):
+        store.counts()
+    assert filled(store, 3).stat().st_mode & 0o777 == 0o600 and store.exists
+
+
+def test_only_leftovers_of_the_same_store_are_removed(tmp_path):
+    kept = tmp_path / ".a.abcd1234.new"
+    kept.write_text("of the store a")
+    filled(Store(tmp_path / "[a]", ABOUT), 1)
+    assert kept.exists()

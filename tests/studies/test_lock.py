@@ -38,3 +38,14 @@ def test_one_lock_for_all_names_of_a_store(tmp_path):
     other = study(tmp_path / "link", runs=8)
     with found.evaluations.writing(), pytest.raises(sq.InputError, match="being written"):
         other.run()
+
+
+@pytest.mark.parametrize("linked", [False, True])
+def test_a_file_that_is_no_lock_is_not_overwritten(tmp_path, linked):
+    notes = tmp_path / "notes"
+    notes.write_text("of the user")
+    lock = tmp_path / "s.sqlite.lock"
+    lock.symlink_to(notes) if linked else notes.rename(lock)
+    with pytest.raises(sq.InputError, match="as its lock, but that is something else"):
+        study(tmp_path, runs=4).run()
+    assert lock.read_text() == "of the user" and not (tmp_path / "s.sqlite").exists()

@@ -1,5 +1,6 @@
 """The store: nothing finished is lost or overwritten, altered rows are seen and named."""
 
+import shutil
 import sqlite3
 from datetime import UTC, datetime
 
@@ -202,7 +203,11 @@ def test_outputs_that_were_written_wrongly(store, text):
 
 
 @pytest.mark.parametrize(
-    "change", ["settings = 'x'", "settings = '[1]'", "record = '3'", "record = '{}'"]
+    "change",
+    [
+        *("settings = 'x'", "settings = '[1]'", "record = '3'", "record = '{}'"),
+        "record = replace(record, '1', '2')",
+    ],
 )
 def test_a_kept_estimate_that_was_altered(tmp_path, change):
     found = study(tmp_path, runs=10)
@@ -212,3 +217,78 @@ def test_a_kept_estimate_that_was_altered(tmp_path, change):
     database.close()
     with pytest.raises(sq.InputError, match="damaged"):
         found.kept_estimates()
+
+
+def alter(path, change):
+    """Behind the library's back, whatever the tables allow."""
+    with sqlite3.connect(path) as database:
+        database.execute("PRAGMA ignore_check_constraints = 1")
+        database.execute(change)
+    database.close()
+
+
+@pytest.fixture(scope="module")
+def adaptive(tmp_path_factory):
+    place = tmp_path_factory.mktemp("adaptive")
+    study(place, "kinked", runs=200, points="adaptive").run()
+    return place / "s.sqlite"
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ("UPDATE choice SET chance = 'x' WHERE number = 151", "choice 151: its checksum is wrong"),
+        ("UPDATE choice SET chance = 0 WHERE number = 151", "choice 151: its checksum is wrong"),
+        ("UPDATE choice SET chance = 0.5 WHERE number = 151", "choice 151: its checksum"),
+        ("UPDATE choice SET candidates = 7 WHERE number = 151", "choice 151: its checksum"),
+        ("UPDATE choice SET input = '[1' WHERE number = 151", "choice 151: its checksum is wrong"),
+        ("DELETE FROM choice WHERE number = 151", "row 151: how it was chosen is missing"),
+        ("UPDATE choice SET number = -4 WHERE number = 151", "row 151: how it was chosen"),
+    ],
+)
+def test_a_chance_that_was_altered_biases_no_average(tmp_path, adaptive, change, words):
+    shutil.copy(adaptive, tmp_path)
+    alter(tmp_path / "s.sqlite", change)
+    with pytest.raises(sq.InputError, match=words):
+        study(tmp_path, "kinked", runs=200, points="adaptive").estimate()
+
+
+@pytest.mark.parametrize(
+    ("change", "ask", "words"),
+    [
+        ("UPDATE session SET seconds = 'x'", Store.sessions, "a session has lasted"),
+        ("UPDATE session SET seconds = 9e999", Store.sessions, "a session has lasted"),
+        ("UPDATE session SET began = x'ff'", Store.sessions, "damaged"),
+        (
+            "UPDATE evaluation SET status = 'odd' WHERE number = 2",
+            Store.counts,
+            "row 2: its check",
+        ),
+        ("UPDATE evaluation SET seconds = 'x'", Store.median_and_longest, "row 0: seconds is 'x'"),
+        ("UPDATE evaluation SET failure = x'ff' WHERE number = 9", Store.failures, "row 9: its"),
+        (
+            "UPDATE evaluation SET error = NULL WHERE number = 9",
+            Store.first_failures,
+            "row 9: its",
+        ),
+        (
+            "UPDATE evaluation SET attempt = 'two' WHERE number = 9",
+            lambda store: store.attempts(0, 99),
+            "row 9: attempt is 'two'",
+        ),
+        ("DROP TABLE estimate", Store.estimates, "damaged .no such table: estimate"),
+    ],
+)
+def test_every_question_to_an_altered_store_is_one_sentence(store, change, ask, words):
+    with store.writing():
+        store.record([*(done(i) for i in range(9)), failed(9)])
+    alter(store.path, change)
+    with pytest.raises(InputError, match=words) as raised:
+        ask(store)
+    assert "\n" not in str(raised.value)
+
+
+def test_versions_are_those_of_the_rows(store):
+    with store.writing():
+        store.record([done(0), done(1, version="v2"), failed(2)._replace(version="v3")])
+        assert store.versions() == ["v1", "v2"]

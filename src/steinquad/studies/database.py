@@ -5,6 +5,7 @@ complain of becomes one sentence; a damaged file is refused and left as it is.
 """
 
 import errno
+import glob
 import hashlib
 import os
 import sqlite3
@@ -27,8 +28,9 @@ __all__ = [
     "transaction",
 ]
 
-APPLICATION, FORMAT = 0x53515354, 3  # "SQST", and the version of the tables below
-OLD_FORMAT = 2  # without checksums; `writing` adds them
+APPLICATION, FORMAT = 0x53515354, 4  # "SQST", and the version of the tables below
+OLD_FORMATS = (2, 3)  # without checksums of all rows; `writing` adds them
+BESIDE = ("-wal", "-shm", "-journal")  # files of SQLite itself
 MAGIC = b"SQLite format 3\x00"
 
 TABLES = """
@@ -47,16 +49,22 @@ CREATE TABLE evaluation (
 );
 CREATE INDEX by_status ON evaluation (status, seconds);
 CREATE TABLE session (id INTEGER PRIMARY KEY, began TEXT NOT NULL, seconds REAL NOT NULL);
-CREATE TABLE version (name TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE choice (
     number INTEGER PRIMARY KEY,
     input TEXT NOT NULL,
     candidates INTEGER NOT NULL,
-    chance REAL NOT NULL
+    chance REAL NOT NULL,
+    checksum TEXT NOT NULL
 );
-CREATE TABLE estimate (n INTEGER, settings TEXT, record TEXT NOT NULL, PRIMARY KEY (n, settings));
+CREATE TABLE estimate (
+    n INTEGER,
+    settings TEXT,
+    record TEXT NOT NULL,
+    checksum TEXT NOT NULL,
+    PRIMARY KEY (n, settings)
+);
 """
-
+ATTEMPT = 5  # its place in a row of `evaluation`; it may be set back, so no checksum counts it
 
 # What is there instead of a regular file, and what to call it.
 KINDS = (
@@ -89,13 +97,13 @@ def check_path(path: Path) -> None:
 
 
 def checksum(row: Sequence[Any]) -> str:
-    """A word that changes with any field of an evaluation, to notice one that was altered.
+    """A word that changes with any field of a row, to notice one that was altered.
 
     Args:
-        row: the nine fields before the checksum, as SQLite stores them; of these the number of
-            attempts does not count, since it may be set back.
+        row: the fields before the checksum, as SQLite stores them; of an evaluation the number of
+            attempts does not count.
     """
-    lasting = (*row[:5], *row[6:])
+    lasting = (*row[:ATTEMPT], *row[ATTEMPT + 1 :])
     return hashlib.blake2b(repr(lasting).encode(), digest_size=8).hexdigest()
 
 
@@ -113,6 +121,22 @@ class Database:
     def __init__(self, path: Path, about: Mapping[str, str]) -> None:
         self.path, self.about = path, dict(about)
 
+    @property
+    def exists(self) -> bool:
+        """Whether there is a file with something in it; an empty one is as good as none."""
+        self._check_paths()
+        return self.path.exists() and self.path.stat().st_size > 0
+
+    def check(self) -> None:
+        """Refuse what is there and is no store of this study, without leaving a trace of the look.
+
+        For a writer, before it makes a lock; a path where nothing is may become a store.
+        """
+        if self.exists:
+            self._check_head()
+            with _connection(self.path, "ro") as reader:
+                self._check_about(reader, (*OLD_FORMATS, FORMAT))
+
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
         """A connection that cannot write, closed at the end of the `with` block.
@@ -123,12 +147,11 @@ class Database:
         Raises:
             InputError: there is no file, or it is cut off, or of another study or format.
         """
-        check_path(self.path)
-        if not self.path.exists():
+        if not self.exists:
             raise InputError(f"store {self.path} does not exist; run the study first.")
-        self._check_size()
+        self._check_head()
         with _connection(self.path, "ro") as reader:
-            self._check_about(reader)
+            self._check_about(reader, (FORMAT,))
             yield reader
 
     @contextmanager
@@ -141,30 +164,34 @@ class Database:
         Raises:
             InputError: the file is damaged, or of another study or format.
         """
-        check_path(self.path)
-        if self.path.exists() and self.path.stat().st_size:
-            self._check_whole()
+        if self.exists:
+            self.check()
+            with _connection(self.path, "ro") as reader:
+                (verdict,) = reader.execute("PRAGMA quick_check(1)").fetchone()
+                if verdict != "ok":
+                    raise damaged(self.path, verdict.replace("\n", " "))
         else:
             self._create()
         with _connection(self.path, "rw") as writer:  # closing it also empties the log
             writer.execute("PRAGMA synchronous = NORMAL")
-            if writer.execute("PRAGMA user_version").fetchone() == (OLD_FORMAT,):
+            if writer.execute("PRAGMA user_version").fetchone() != (FORMAT,):
                 _upgrade(writer)
             yield writer
 
     def _create(self) -> None:
         """Make the file under another name, for its owner alone: nobody ever sees half of it."""
-        for ending in ("-wal", "-shm"):  # of a store that was deleted: it would be read into this
-            rest = self.path.with_name(self.path.name + ending)
-            if ending == "-wal" and rest.exists() and rest.stat().st_size:
+        for rest in self._beside():  # of a store that was deleted: it would be read into this
+            if not rest.name.endswith("-shm") and rest.exists() and rest.stat().st_size:
                 raise InputError(
                     f"store {self.path} is missing but its log {rest.name} is there; restore the "
                     "store, or delete the log."
                 )
+        for rest in self._beside():
             rest.unlink(missing_ok=True)
         target = self.path.resolve()  # what a link leads to, not the link
         prefix, ending = f".{target.name}.", ".new"
-        for old in target.parent.glob(f"{prefix}????????{ending}"):  # of a process killed here
+        killed = f"{glob.escape(prefix)}????????{ending}"
+        for old in target.parent.glob(killed):
             old.unlink(missing_ok=True)
         # In the same directory, since a file can be replaced at once only within a file system;
         # `mkstemp` makes a file that was not there, with mode 0600.
@@ -183,14 +210,19 @@ class Database:
         finally:
             new.unlink(missing_ok=True)
 
-    def _check_about(
-        self, connection: sqlite3.Connection, formats: Sequence[int] = (FORMAT,)
-    ) -> None:
-        if connection.execute("PRAGMA application_id").fetchone() != (APPLICATION,):
-            raise InputError(f"store {self.path} is a database of something else; give another.")
+    def _beside(self) -> list[Path]:
+        target = self.path.resolve()
+        return [target.with_name(target.name + ending) for ending in BESIDE]
+
+    def _check_paths(self) -> None:
+        check_path(self.path)
+        for path in self._beside():
+            check_path(path)
+
+    def _check_about(self, connection: sqlite3.Connection, formats: Sequence[int]) -> None:
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         if version not in formats:
-            mend = "run the study to renew it" if version == OLD_FORMAT else "use what wrote it"
+            mend = "run the study to renew it" if version in OLD_FORMATS else "use what wrote it"
             raise InputError(
                 f"store {self.path} has format {version}, this version of steinquad reads "
                 f"{FORMAT}; {mend}."
@@ -203,38 +235,34 @@ class Database:
                     f"{stored.get(key)}, here it is {value}; restore that, or give another store."
                 )
 
-    def _check_size(self) -> None:
-        """Refuse what is no database, or one that was cut off, without opening it."""
-        log = self.path.with_name(self.path.name + "-wal")
+    def _check_head(self) -> None:
+        """Refuse what is no store, or one that was cut off, without opening it as a database."""
+        log = self._beside()[0]
         logged = log.exists() and log.stat().st_size > 0  # looked at first: a writer may end now
         with self.path.open("rb") as file:
             head = file.read(100)
             size = file.seek(0, os.SEEK_END)
         if not head.startswith(MAGIC):
             raise InputError(f"store {self.path} is not an SQLite file; give another path.")
-        if not logged:  # else pages may still be in there
-            unit = int.from_bytes(head[16:18], "big")
-            unit = 65536 if unit == 1 else unit
-            expected = unit * int.from_bytes(head[28:32], "big")
-            if size < max(expected, 100):
-                raise damaged(self.path, f"it has {size} bytes of {expected}")
-
-    def _check_whole(self) -> None:
-        """Refuse a file that is damaged or not ours before anything is written to it."""
-        self._check_size()
-        with _connection(self.path, "ro") as reader:
-            (verdict,) = reader.execute("PRAGMA quick_check(1)").fetchone()
-            if verdict != "ok":
-                raise damaged(self.path, verdict.replace("\n", " "))
-            self._check_about(reader, (OLD_FORMAT, FORMAT))
+        unit = int.from_bytes(head[16:18], "big")
+        expected = (65536 if unit == 1 else unit) * int.from_bytes(head[28:32], "big")
+        if size < 100 or (size < expected and not logged):  # else pages may still be in the log
+            raise damaged(self.path, f"it has {size} bytes of {max(expected, 100)}")
+        if int.from_bytes(head[68:72], "big") != APPLICATION:
+            raise InputError(f"store {self.path} is a database of something else; give another.")
 
 
 def _upgrade(writer: sqlite3.Connection) -> None:
     with transaction(writer):
-        writer.execute("ALTER TABLE evaluation ADD COLUMN checksum TEXT NOT NULL DEFAULT ''")
-        rows = writer.execute("SELECT * FROM evaluation").fetchall()
-        words = ((checksum(row[:-1]), row[0]) for row in rows)
-        writer.executemany("UPDATE evaluation SET checksum = ? WHERE number = ?", words)
+        for table in ("evaluation", "choice", "estimate"):
+            names = [row[1] for row in writer.execute(f"PRAGMA table_info({table})")]
+            if "checksum" in names:
+                continue
+            writer.execute(f"ALTER TABLE {table} ADD COLUMN checksum TEXT NOT NULL DEFAULT ''")
+            rows = writer.execute(f"SELECT rowid, {', '.join(names)} FROM {table}").fetchall()
+            words = ((checksum(row[1:]), row[0]) for row in rows)
+            writer.executemany(f"UPDATE {table} SET checksum = ? WHERE rowid = ?", words)
+        writer.execute("DROP TABLE IF EXISTS version")
         writer.execute(f"PRAGMA user_version = {FORMAT}")
 
 
@@ -276,7 +304,8 @@ def plainly(path: Path) -> Iterator[None]:
         raise damaged(path, str(error)) from None
     except sqlite3.OperationalError as error:
         code = getattr(error, "sqlite_errorcode", None)
-        if code is None:  # Python's own, of bytes that are no text
+        # Python's own of bytes that are no text, and SQLite's of tables that are not there.
+        if code in (None, sqlite3.SQLITE_ERROR):
             raise damaged(path, str(error)) from None
         if code == sqlite3.SQLITE_FULL:
             raise _full(path) from None

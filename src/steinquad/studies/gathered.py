@@ -7,7 +7,8 @@ import numpy as np
 from steinquad._types import Array
 from steinquad.dataset import Dataset
 from steinquad.errors import InputError
-from steinquad.studies.adaptive import is_choice
+from steinquad.studies.adaptive import SCOUTS, is_choice
+from steinquad.studies.database import damaged
 from steinquad.studies.points import BLOCK, REPLICATES, replicate_order
 from steinquad.studies.settings import Settings
 from steinquad.studies.store import Evaluation, Store
@@ -132,6 +133,9 @@ def gather(store: Store, settings: Settings, stop: int | None = None) -> Gathere
     numbers = np.array([row.number for row in done], dtype=np.int64)
     adaptive = settings.points == "adaptive"
     weight = {row.number: row.weight for row in store.choices(0, n)} if adaptive else {}
+    for number in numbers.tolist():
+        if adaptive and number >= SCOUTS and number not in weight:
+            raise damaged(store.path, f"row {number}: how it was chosen is missing")
     weights = np.array([weight.get(number, 1.0) for number in numbers.tolist()])
     every = n + sum(each - 1.0 for each in weight.values())
     return Gathered(

@@ -8,7 +8,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from steinquad.errors import InputError
-from steinquad.studies.database import check_path
+from steinquad.studies.database import check_path, plainly
 
 __all__ = ["locked"]
 
@@ -27,6 +27,11 @@ def locked(path: Path) -> Iterator[None]:
     real = path.resolve()  # one lock, whatever link leads there
     file = real.with_name(real.name + ".lock")
     check_path(file)
+    if file.exists() and not _is_lock(file):
+        raise InputError(
+            f"store {path} needs the file {file} as its lock, but that is something else; move "
+            "it, or give another store."
+        )
     lock = FileLock(file, mode=0o600, blocking=False)
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -41,7 +46,14 @@ def locked(path: Path) -> Iterator[None]:
             f"store {path} cannot be written ({error.strerror}); give another path."
         ) from None
     try:
-        file.write_text(str(os.getpid()))  # for the complaint of others
+        with plainly(path):
+            file.write_text(str(os.getpid()))  # for the complaint of others
         yield
     finally:
         lock.release()
+
+
+def _is_lock(file: Path) -> bool:
+    with plainly(file), file.open("rb") as content:
+        start = content.read(21)
+    return not file.is_symlink() and (not start or (len(start) <= 20 and start.isdigit()))

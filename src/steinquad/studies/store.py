@@ -72,8 +72,8 @@ class Choice(NamedTuple):
 
     number: int
     input: Sequence[float]
-    candidates: int  # independent draws of which two were taken
-    chance: float  # to be one of them
+    candidates: int
+    chance: float
 
     @property
     def weight(self) -> float:
@@ -141,11 +141,11 @@ class Store:
 
     @property
     def exists(self) -> bool:
-        """Whether there is a file; without, everything that reads is refused.
+        """Whether there is a file with something in it; without, everything that reads is refused.
 
         A study that was never run has none, and may ask this first to answer with zeros.
         """
-        return self.path.exists()
+        return self._database.exists
 
     @contextmanager
     def writing(self) -> Iterator[None]:
@@ -157,6 +157,8 @@ class Store:
         Raises:
             InputError: another process is writing, or the file cannot be used.
         """
+        with plainly(self.path):
+            self._database.check()  # nothing is left beside a file that is refused
         with locked(self.path), ExitStack() as stack:
             with plainly(self.path):
                 self._writer = stack.enter_context(self._database.writing())
@@ -190,10 +192,6 @@ class Store:
                     "WHERE status = 'failed'",
                     packed,
                 )
-                writer.executemany(
-                    "INSERT OR IGNORE INTO version VALUES (?)",
-                    {(row[8],) for row in packed if row[1] == "done"},
-                )
                 self._keep_time(writer)
             if self._clock() - self._synced >= SYNC:
                 # A checkpoint is what syncs the log to the disk; PASSIVE never waits for readers.
@@ -212,11 +210,9 @@ class Store:
                 "SELECT status, COUNT(*), SUM(seconds), MIN(seconds), MAX(seconds) "
                 "FROM evaluation GROUP BY status"
             )
-            for status, count, seconds, least, most in reader.execute(query):
-                # SQLite sorts whatever is no number behind all numbers.
-                if not (isinstance(most, float) and least >= 0.0 and most < math.inf):
-                    for _ in self.rows():  # names the row
-                        pass
+            for status, count, seconds, *ends in reader.execute(query):
+                if status not in totals or not _are_times(ends):
+                    self._name_altered_row()
                 totals[status] = (count, seconds)
         (done, spent), (failed, lost) = totals["done"], totals["failed"]
         return Counts(done, failed, spent + lost)
@@ -228,8 +224,16 @@ class Store:
         time that `counts` gives is another: many processes make more than a second in one.
         """
         with self._reading() as reader:
-            query = "SELECT COUNT(*), MIN(began), TOTAL(seconds) FROM session"
-            return Sessions(*reader.execute(query).fetchone())
+            query = (
+                "SELECT COUNT(*), MIN(began), TOTAL(seconds), MIN(seconds), MAX(seconds) "
+                "FROM session"
+            )
+            count, began, seconds, *ends = reader.execute(query).fetchone()
+            if count and not _are_times(ends):
+                raise ValueError("a session has lasted for no number of seconds")
+            if count:
+                datetime.fromisoformat(began)
+            return Sessions(count, began, seconds)
 
     def failures(self) -> dict[str, int]:
         """How many evaluations failed in which way: the kind, such as `time-out`, to a number.
@@ -241,7 +245,10 @@ class Store:
             query = (
                 "SELECT failure, COUNT(*) FROM evaluation WHERE status = 'failed' GROUP BY failure"
             )
-            return dict(reader.execute(query).fetchall())
+            found = dict(reader.execute(query).fetchall())
+            if not all(isinstance(kind, str) for kind in found):
+                self._name_altered_row()
+            return found
 
     def first_failures(self) -> list[tuple[str, int, int, str]]:
         """For each way of failing, how often it happened and the first example of it.
@@ -255,7 +262,10 @@ class Store:
             "WHERE status = 'failed' GROUP BY failure ORDER BY COUNT(*) DESC"
         )
         with self._reading() as reader:
-            return reader.execute(query).fetchall()
+            found = reader.execute(query).fetchall()
+            if not all(isinstance(text, str) for row in found for text in (row[0], row[3])):
+                self._name_altered_row()
+            return found
 
     def median_and_longest(self) -> tuple[float, float] | None:
         """Seconds of the evaluations that are done, None if there is none.
@@ -270,16 +280,19 @@ class Store:
             if not count:
                 return None
             (median,) = reader.execute(f"{each} LIMIT 1 OFFSET ?", (count // 2,)).fetchone()
+            if not _are_times([median, longest]):
+                self._name_altered_row()
             return median, longest
 
     def versions(self) -> list[str]:
         """Versions of the integrand among the evaluations that are done, in order of the alphabet.
 
         More than one makes an estimate suspect: the outputs may be those of different functions.
-        They have a table of their own, so that no row of the evaluations is read.
+        Read from the evaluations themselves, so that none can be of a version that is not here.
         """
+        query = "SELECT DISTINCT version FROM evaluation WHERE status = 'done' ORDER BY version"
         with self._reading() as reader:
-            return [name for (name,) in reader.execute("SELECT name FROM version ORDER BY name")]
+            return [name for (name,) in reader.execute(query)]
 
     def attempts(self, start: int, stop: int) -> dict[int, int | None]:
         """What is stored of some points, for the driver to know which are still to do.
@@ -295,8 +308,12 @@ class Store:
             query = (
                 "SELECT number, status, attempt FROM evaluation WHERE number >= ? AND number < ?"
             )
-            rows = reader.execute(query, (start, stop))
-            return {number: None if s == "done" else attempt for number, s, attempt in rows}
+            known: dict[int, int | None] = {}
+            for number, status, attempt in reader.execute(query, (start, stop)):
+                with self._naming(f"row {number}"):
+                    _check_number("attempt", attempt, int)
+                known[number] = None if status == "done" else attempt
+            return known
 
     def rows(self, stop: int | None = None) -> Iterator[Evaluation]:
         """Evaluations in the order of their numbers, done and failed, read a few at a time.
@@ -310,10 +327,9 @@ class Store:
         with self._reading() as reader:
             cursor = reader.execute(query, (2**62 if stop is None else stop,))
             for row in cursor:
-                try:
-                    yield self._unpacked(row)
-                except (ValueError, TypeError, OverflowError, RecursionError) as error:
-                    raise damaged(self.path, f"row {row[0]}: {_first_line(error)}") from None
+                with self._naming(f"row {row[0]}"):
+                    unpacked = self._unpacked(row)
+                yield unpacked
 
     def forget_attempts(self) -> int:
         """Give every failed point all its attempts back, after the integrand was repaired.
@@ -337,9 +353,12 @@ class Store:
             rows: of numbers that have none yet; where a point lies is never changed.
         """
         writer = self._require_writer()
-        packed = [row._replace(input=json.dumps(row.input)) for row in rows]  # pyright: ignore[reportArgumentType]
+        packed = [
+            _checked((number, json.dumps(point), candidates, float(chance)))
+            for number, point, candidates, chance in rows
+        ]
         with plainly(self.path), transaction(writer):
-            writer.executemany("INSERT INTO choice VALUES (?, ?, ?, ?)", packed)
+            writer.executemany("INSERT INTO choice VALUES (?, ?, ?, ?, ?)", packed)
 
     def count_choices(self) -> int:
         """How many adaptive points have been chosen, evaluated or not.
@@ -360,10 +379,14 @@ class Store:
             stop: the number after the last.
         """
         query = "SELECT * FROM choice WHERE number >= ? AND number < ? ORDER BY number"
+        found: list[Choice] = []
         with self._reading() as reader:
-            rows = [Choice(*row) for row in reader.execute(query, (start, stop))]
-        with plainly(self.path):
-            return [row._replace(input=_numbers(row.input, self._sizes["inputs"])) for row in rows]
+            for row in reader.execute(query, (start, stop)):
+                with self._naming(f"choice {row[0]}"):
+                    number, text, candidates, chance = _without_checksum(row)
+                    point = _numbers(text, self._sizes["inputs"])
+                found.append(Choice(number, point, candidates, chance))
+        return found
 
     def keep_estimate(self, n: int, settings: str, record: Mapping[str, Any]) -> None:
         """Keep an answer, so that another run need not compute it again.
@@ -374,8 +397,8 @@ class Store:
             record: the answer as `Estimate.to_dict` gives it.
         """
         with plainly(self.path):
-            query = "INSERT OR REPLACE INTO estimate VALUES (?, ?, ?)"
-            self._require_writer().execute(query, (n, settings, json.dumps(record)))
+            query = "INSERT OR REPLACE INTO estimate VALUES (?, ?, ?, ?)"
+            self._require_writer().execute(query, _checked((n, settings, json.dumps(record))))
 
     def estimates(self) -> list[tuple[int, str, dict[str, Any]]]:
         """Every answer that was kept on the way, by any method and settings.
@@ -384,24 +407,36 @@ class Store:
             Number of points, text of the settings as in `Look.key`, and the record as
             `Estimate.to_dict` gave it; in the order of the number of points.
         """
+        kept: list[tuple[int, str, dict[str, Any]]] = []
         with self._reading() as reader:
-            rows = reader.execute("SELECT n, settings, record FROM estimate ORDER BY n")
-            kept = [(n, settings, json.loads(record)) for n, settings, record in rows]
-            for n, _, record in kept:
-                if not (isinstance(record, dict) and {"mean", "std", "status"} <= record.keys()):
-                    raise ValueError(f"the estimate kept at n = {n} is none")
-            return kept
+            for row in reader.execute("SELECT * FROM estimate ORDER BY n"):
+                with self._naming(f"the estimate kept at n = {row[0]}"):
+                    n, settings, record = _without_checksum(row)
+                    kept.append((n, settings, json.loads(record)))
+        return kept
 
     def _unpacked(self, stored: Sequence[Any]) -> Evaluation:
         row = Evaluation(*stored[:-1])
         _check_number("seconds", row.seconds, float)
         _check_number("attempt", row.attempt, int)
-        if checksum(row) != stored[-1]:
-            raise ValueError("its checksum is wrong, so it was altered after it was written")
+        _without_checksum(stored)
         outputs = row.outputs
         if outputs is not None:
             outputs = _numbers(outputs, self._sizes["outputs"])
         return row._replace(input=_numbers(row.input, self._sizes["inputs"]), outputs=outputs)
+
+    @contextmanager
+    def _naming(self, what: str) -> Iterator[None]:
+        """Say which row it is that makes no sense."""
+        try:
+            yield
+        except (ValueError, TypeError, OverflowError, RecursionError) as error:
+            said = str(error).partition("\n")[0][:200]
+            raise damaged(self.path, f"{what}: {said}") from None
+
+    def _name_altered_row(self) -> None:
+        for _ in self.rows():
+            pass
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
@@ -431,11 +466,20 @@ class Store:
 
 
 def _packed(row: Evaluation) -> tuple[Any, ...]:
-    """What is stored of an evaluation, with a checksum at the end."""
+    """What is stored of an evaluation."""
     outputs = None if row.outputs is None else json.dumps(row.outputs)
     head = (row.number, row.status, json.dumps(row.input), outputs, float(row.seconds))
-    texts = (*head, row.attempt, row.failure, row.error, row.version)
-    return (*texts, checksum(texts))
+    return _checked((*head, row.attempt, row.failure, row.error, row.version))
+
+
+def _checked(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    return (*row, checksum(row))
+
+
+def _without_checksum(stored: Sequence[Any]) -> Sequence[Any]:
+    if checksum(stored[:-1]) != stored[-1]:
+        raise ValueError("its checksum is wrong, so it was altered after it was written")
+    return stored[:-1]
 
 
 def _numbers(text: Any, size: int) -> list[float]:
@@ -452,5 +496,6 @@ def _check_number(name: str, value: Any, kind: type) -> None:
         raise ValueError(f"{name} is {str(value)[:60]!r}, not a number of at least 0")
 
 
-def _first_line(error: BaseException) -> str:
-    return str(error).partition("\n")[0][:200]
+def _are_times(seconds: Sequence[Any]) -> bool:
+    # SQLite sorts whatever is no number behind all numbers, so a least and a largest show it.
+    return all(isinstance(each, float) and 0 <= each < math.inf for each in seconds)

@@ -12,7 +12,7 @@ from small_study import HERE, alive, driver, wait_until
 
 import steinquad as sq
 from steinquad.studies.calls.call import Call
-from steinquad.studies.calls.command import supervised
+from steinquad.studies.calls.command import end, supervised
 from steinquad.studies.calls.evaluate import evaluate
 
 CALL = Call(("a", "b"), ("f",), directory=str(HERE))
@@ -146,12 +146,12 @@ DAEMON = (
 
 
 @pytest.mark.parametrize(
-    ("end", "failure"),
+    ("last", "failure"),
     [("print(1.0)", ""), ("time.sleep(60)", "time-out"), ("1 / 0", "exception")],
 )
-def test_not_even_a_session_of_its_own_outlives_a_command(tmp_path, end, failure):
+def test_not_even_a_session_of_its_own_outlives_a_command(tmp_path, last, failure):
     """Two forks and two sessions away, with no parent left but the supervisor."""
-    found = command(DAEMON + end, str(tmp_path / "pid"), time_limit=3.0)
+    found = command(DAEMON + last, str(tmp_path / "pid"), time_limit=3.0)
     assert found.failure == failure
     assert not alive(int((tmp_path / "pid").read_text()))
 
@@ -177,3 +177,16 @@ def test_a_killed_supervisor_takes_its_command_along(tmp_path):
     process.kill()
     process.wait()
     wait_until(lambda: not alive(int((tmp_path / "pid").read_text())))
+
+
+def test_not_even_a_session_of_its_own_outlives_a_killed_supervisor(tmp_path):
+    """The owner of the supervisor, which lives on, ends what was adopted by somebody else."""
+    line = [sys.executable, "-S", "-c", DAEMON + "time.sleep(60)", str(tmp_path / "pid")]
+    process = subprocess.Popen(supervised(line), start_new_session=True)
+    wait_until(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text())
+    orphan = int((tmp_path / "pid").read_text())
+    process.kill()
+    process.wait()
+    assert alive(orphan)  # nobody below the supervisor knows of it
+    end(process)
+    assert not alive(orphan)

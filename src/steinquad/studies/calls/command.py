@@ -97,7 +97,7 @@ def supervised(arguments: Sequence[str], memory: int | None = None) -> list[str]
 
 
 def end(process: "subprocess.Popen[str] | subprocess.Popen[bytes]") -> None:
-    """End a supervisor with everything below it, or the rest of its group if it was killed.
+    """End a supervisor with everything below it, also what is left if it was killed itself.
 
     Args:
         process: started with `supervised` and `start_new_session=True`; it may have ended.
@@ -107,7 +107,8 @@ def end(process: "subprocess.Popen[str] | subprocess.Popen[bytes]") -> None:
         process.wait(PATIENCE)
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    if process.wait() == -signal.SIGKILL:  # its own end as well, where it had to kill
+        supervisor.end_marked(os.getpid(), process.pid)
 
 
 def placeholders(arguments: Sequence[str]) -> set[str]:

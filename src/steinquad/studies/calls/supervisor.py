@@ -7,8 +7,9 @@ A program may start others, put them in sessions of their own and end before the
 driver may be killed with -9, and then nobody else is left to end what it has started. On Linux the
 supervisor adopts such orphans (PR_SET_CHILD_SUBREAPER), so that everything the program ever
 started is below it in the tree of processes, and it kills all of that: when the program has ended,
-when it is told to by SIGTERM, or when its own parent is not OWNER any more. On other systems the
-process group is all that can be found.
+when it is told to by SIGTERM, or when its own parent is not OWNER any more. If the supervisor is
+itself killed, its owner ends what it has left, by a mark in the environment of all below it. On
+other systems the process group is all that can be found.
 """
 
 import os
@@ -16,10 +17,12 @@ import resource
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 
-__all__ = ["end_descendants", "outlive_parent", "supervise"]
+__all__ = ["end_descendants", "end_marked", "outlive_parent", "supervise"]
+
+MARK = "STEINQUAD_SUPERVISOR"  # in the environment of a program and of what it starts
 
 LOOK = 0.2  # s between looks whether the owner still lives
 PATIENCE = 5.0  # s for killed processes to vanish, which one that waits for a dead disk does not
@@ -48,6 +51,8 @@ def supervise(owner: int, memory: int, program: list[str]) -> int:
     _control(SET_CHILD_SUBREAPER, 1)
     child = os.fork()
     if child == 0:
+        above = os.environ.get(MARK, "")  # of a worker, where the program is a command of its own
+        os.environ[MARK] = f"{above} {_mark(owner, os.getppid())}"
         _become(memory, program)
     import select
 
@@ -65,23 +70,32 @@ def supervise(owner: int, memory: int, program: list[str]) -> int:
 def end_descendants() -> dict[int, int]:
     """Kill everything that this process has started, and what that has started, and so on.
 
-    Killed processes start no others, so it is repeated until nobody is left.
-
     Returns:
         Those that were this process's own children, with how they ended.
     """
     ended: dict[int, int] = {}
-    deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline:
+
+    def find() -> list[int]:
         ended.update(_reap())
-        below = _descendants(os.getpid())
-        if not below:
-            break
-        for process in below:
-            with suppress(ProcessLookupError, PermissionError):
-                os.kill(process, signal.SIGKILL)
-        time.sleep(0.001)
+        return _descendants(os.getpid())
+
+    _kill_all(find)
     return ended
+
+
+def end_marked(owner: int, supervisor: int) -> None:
+    """Kill what a supervisor has left that was itself killed, sessions of their own too.
+
+    Args:
+        owner: the process that it was to watch.
+        supervisor: its process.
+    """
+    mark = _mark(owner, supervisor)
+
+    def find() -> list[int]:
+        return [process for process, _ in _processes() if mark in _marks(process)]
+
+    _kill_all(find)
 
 
 def outlive_parent() -> None:
@@ -90,6 +104,20 @@ def outlive_parent() -> None:
     For a worker, which hears of that from its driver and then has time to end what it started.
     """
     _control(SET_PARENT_DEATH_SIGNAL, 0)
+
+
+def _kill_all(find: Callable[[], list[int]]) -> None:
+    """Killed processes start no others, so it is repeated until nobody is left."""
+    deadline = time.monotonic() + PATIENCE
+    while (found := find()) and time.monotonic() < deadline:
+        for process in found:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(process, signal.SIGKILL)
+        time.sleep(0.001)
+
+
+def _mark(owner: int, supervisor: int) -> str:
+    return f"{owner}-{supervisor}"
 
 
 def _become(memory: int, program: list[str]) -> None:
@@ -144,6 +172,16 @@ def _processes() -> Iterator[tuple[int, int]]:
                 continue
             if state not in b"ZX":
                 yield int(entry), int(parent)
+
+
+def _marks(process: int) -> list[str]:
+    """The supervisors that a process has above it; none if it ended or is somebody else's."""
+    with suppress(OSError), open(f"/proc/{process}/environ", "rb") as file:
+        for variable in file.read().split(b"\0"):
+            name, _, value = variable.partition(b"=")
+            if name == MARK.encode():
+                return value.decode(errors="replace").split()
+    return []
 
 
 def _end_as(status: int) -> None:
