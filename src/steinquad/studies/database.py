@@ -8,6 +8,7 @@ import errno
 import glob
 import hashlib
 import os
+import shutil
 import sqlite3
 import stat
 import tempfile
@@ -31,6 +32,7 @@ __all__ = [
 APPLICATION, FORMAT = 0x53515354, 4  # "SQST", and the version of the tables below
 OLD_FORMATS = (2, 3)  # without checksums of all rows; `writing` adds them
 BESIDE = ("-wal", "-shm", "-journal")  # files of SQLite itself
+LITTLE = 100_000  # bytes, about what SQLite needs beside the rows
 MAGIC = b"SQLite format 3\x00"
 
 TABLES = """
@@ -307,7 +309,9 @@ def plainly(path: Path) -> Iterator[None]:
         # Python's own of bytes that are no text, and SQLite's of tables that are not there.
         if code in (None, sqlite3.SQLITE_ERROR):
             raise damaged(path, str(error)) from None
-        if code == sqlite3.SQLITE_FULL:
+        # SQLite calls it an I/O error where it is the index of its log that finds no space.
+        lacking = code & 0xFF == sqlite3.SQLITE_IOERR and _is_full(path)
+        if code == sqlite3.SQLITE_FULL or lacking:
             raise _full(path) from None
         raise InputError(
             f"store {path} cannot be used ({error}); see that its directory can be written, has "
@@ -318,7 +322,7 @@ def plainly(path: Path) -> Iterator[None]:
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise _full(path) from None
-        raise InputError(f"store {path} cannot be read ({error.strerror}).") from None
+        raise InputError(f"store {path} cannot be used ({error.strerror}).") from None
 
 
 @contextmanager
@@ -342,6 +346,12 @@ def damaged(path: Path, reason: str) -> InputError:
         f"store {path} is damaged ({reason}) and was left as it is; restore a copy, or save "
         f"what can be read with sqlite3's .recover."
     )
+
+
+def _is_full(path: Path) -> bool:
+    with suppress(OSError):
+        return shutil.disk_usage(path.resolve().parent).free < LITTLE
+    return False
 
 
 def _full(path: Path) -> InputError:
