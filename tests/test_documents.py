@@ -90,3 +90,15 @@ def test_the_reference_has_every_public_name():
     reference = (ROOT / "docs" / "reference.md").read_text()
     entries = re.findall(r"^::: steinquad\.(?:api\.)?(\w+)$", reference, re.MULTILINE)
     assert set(entries) == set(sq.__all__)
+
+
+def test_every_promise_of_the_page_on_reliability_has_its_tests():
+    page = (ROOT / "docs" / "reliability.md").read_text()
+    promised = page[page.index("## What is promised") : page.index("## What is not promised")]
+    named = re.findall(r"`(tests/[\w/]+\.py)::(test_\w+)`", promised)
+    missing = [
+        f"{file}::{test}"
+        for file, test in named
+        if f"def {test}(" not in (ROOT / file).read_text()
+    ]
+    assert len(named) > 20 and not missing

@@ -41,6 +41,12 @@ def calls(place):
     return file.read_text().splitlines() if file.exists() else []
 
 
+def report(place):
+    """The page as it is now, empty if there is none."""
+    file = place / "report.html"
+    return file.read_text() if file.exists() else ""
+
+
 def family(pid):
     """A supervisor of this driver and its worker; none before there are any."""
     for process in _descendants(pid):
@@ -83,22 +89,24 @@ def inject(tmp_path, monkeypatch, faults):
     (tmp_path / "plain").mkdir()
     plain = staged(tmp_path / "plain").run()
     wanted, hit, studies = f"{plain.mean.hex()} {plain.std.hex()}", Counter(), 0
-    place, kills = tmp_path / "0", 0
+    place = tmp_path / "0"
     place.mkdir()
-    for phase, victim in faults:
+    for kills, (phase, victim) in enumerate(faults):
         if phase != "reporting" and len(rows(place)) == RUNS["runs"]:
+            again = staged(place).estimate()
+            assert f"{again.mean.hex()} {again.std.hex()}" == wanted
             studies += 1
             place = tmp_path / str(studies)
             place.mkdir()
-        hit[fault(place, phase, victim, len(calls(place)) + 1 + kills % 7), victim] += 1
-        kills += 1
+        written = report(place)
+        later = 0 if phase == "fitting" else min(kills % 7, RUNS["runs"] - len(rows(place)) - 1)
+        hit[fault(place, phase, victim, len(calls(place)) + 1 + later), victim] += 1
         if victim == "driver":  # the answer is that of whoever goes on
             assert not (place / "answer").exists()
-            if phase == "reporting":
-                assert not (place / "report.html").exists()
+            assert report(place) == written  # the last one, or none: never a part
         else:
             assert (place / "answer").read_text() == wanted
-            assert (place / "report.html").read_text().rstrip().endswith("</html>")
+            assert report(place).rstrip().endswith("</html>")
         assert not [name for name in os.listdir(place) if name.endswith((".new", ".part"))]
     monkeypatch.setenv("CALLS", str(place / "calls"))
     last = staged(place).run()

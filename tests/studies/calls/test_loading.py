@@ -188,3 +188,49 @@ def test_a_script_edited_while_it_runs(tmp_path):
     call = replace(CALL, command=(sys.executable, "sim.py"), directory=str(tmp_path))
     (found,) = evaluate(call, [GOOD], [0])
     assert found.outputs == (1.0,) and " or " in found.version
+
+
+EDITS = {
+    "default": "def f(k={}):\n    return k\n",
+    "keyword": "def f(*, k={}):\n    return k\n",
+    "cached": "from functools import lru_cache\n@lru_cache\ndef f():\n    return {}\n",
+    "computed": "import math\nK = math.sqrt({})\ndef f():\n    return K\n",
+    "list": "K = [{}]\ndef f():\n    return K[0]\n",
+    "annotated": "K: float = {}\ndef f():\n    return K\n",
+    "lambda": "f = lambda: {}\n",
+    "class": "class C:\n    k = {}\n    def g():\n        return C.k\nf = C.g\n",
+    "instance": "class C:\n    def __call__(self):\n        return self.k\nf = C()\nf.k = {}\n",
+    "partial": "from functools import partial\ndef g(k):\n    return k\nf = partial(g, {})\n",
+}
+
+
+@pytest.mark.parametrize("seen", [True, False])
+@pytest.mark.parametrize("kind", EDITS)
+def test_code_in_memory_never_has_the_version_of_an_edited_file(tmp_path, monkeypatch, kind, seen):
+    """Whether it was looked at before the edit or not, by name and as an object."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    name = f"edited_{kind}_{seen}"
+    file = tmp_path / f"{name}.py"
+    file.write_text(EDITS[kind].format(1.0))
+    module = importlib.import_module(name)
+    call = replace(CALL, function=f"{name}:f", directory=str(tmp_path))
+    before = {load(call).version, version_of_object(module.f)} if seen else set()
+    file.write_text(EDITS[kind].format(4.0))
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()[:12]
+    assert load(call).value() == module.f() and module.f() in (1.0, [1.0])
+    now = {load(call).version, version_of_object(module.f)}
+    assert digest not in now and all(now) and (not seen or now == before)
+    os.utime(file, (1e9, 1e9))  # past Python's cache of compiled files
+    importlib.reload(module)
+    assert load(call).value() in (2.0, 4.0)
+    assert not {load(call).version, version_of_object(module.f)} & now
+
+
+def test_what_a_function_without_a_file_uses_is_in_its_version():
+    def made(constant, helper):
+        names = {"K": constant, "__name__": "__main__"}
+        exec(f"def g(a):\n    return {helper}\ndef f(a):\n    return g(a) + K\n", names)
+        return version_of_object(names["f"])
+
+    assert made(1.0, "a") == made(1.0, "a")
+    assert len({made(1.0, "a"), made(2.0, "a"), made(1.0, "a + 1"), ""}) == 4

@@ -6,23 +6,30 @@ an edit within one second for none. Of what the file imports nothing is known.
 """
 
 import ast
+import dis
 import hashlib
 import importlib
 import importlib.util
+import inspect
 import os
+import re
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from pathlib import Path
-from types import CodeType, FunctionType, ModuleType
+from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 from .call import Call
 
 __all__ = ["Loaded", "find", "load", "version_of_command", "version_of_object"]
+
+SIMPLE = int | float | str | tuple
+ADDRESS = re.compile(r" at 0x[0-9a-f]+")  # of an object in memory, which says nothing of it
 
 
 @dataclass(frozen=True)
@@ -40,7 +47,10 @@ class Loaded:
 
 
 _modules: dict[tuple[str, str], ModuleType] = {}  # of files, by path and version
-_versions: dict[str, str] = {}  # of modules that were executed here, by name
+# What modules were executed from, as far as it is known, by name; a reload has another spec.
+_sources: dict[str, tuple[Any, bytes]] = {}
+# Modules that nobody knows the source of: a random word, so that each is a version by itself.
+_strangers: dict[str, tuple[Any, bytes]] = {}
 _hashes: dict[str, tuple[tuple[int, ...], str]] = {}  # of files, with what `stat` says of them
 
 
@@ -95,12 +105,17 @@ def version_of_object(function: Callable[..., Any]) -> str:
     Args:
         function: anything that can be called; empty for one without Python code.
     """
-    name = getattr(function, "__qualname__", "<")
-    module = sys.modules.get(getattr(function, "__module__", None) or "")
-    if module is not None and "<" not in name:
-        return _version_in_memory(module)
-    code = getattr(function, "__code__", None)
-    return "" if code is None else _digest(_essence(code))
+    if isinstance(function, partial):
+        given = ADDRESS.sub("", repr((function.args, function.keywords)))
+        return _digest((version_of_object(function.func) + given).encode())
+    described: Any = function if hasattr(function, "__qualname__") else type(function)
+    module = sys.modules.get(described.__module__ or "")
+    named: Any = module
+    for part in described.__qualname__.split("."):
+        named = getattr(named, part, None)
+    if module is not None and named is described and (known := _version_in_memory(module)):
+        return known
+    return _digest(_state(function)) if isinstance(function, FunctionType) else ""
 
 
 def version_of_command(call: Call) -> str:
@@ -130,7 +145,7 @@ def _file(path: str) -> tuple[ModuleType, str]:
 def _module(name: str) -> tuple[ModuleType, str]:
     known = sys.modules.get(name)
     if known is not None:
-        return known, _versions.get(name) or _version_in_memory(known)
+        return known, _version_in_memory(known)
     parent, _, own = name.rpartition(".")
     package = importlib.import_module(parent) if parent else None
     spec = importlib.util.find_spec(name)
@@ -142,8 +157,8 @@ def _module(name: str) -> tuple[ModuleType, str]:
     module = _execute(spec, source)
     if package is not None:
         setattr(package, own, module)
-    _versions[name] = _digest(source)
-    return module, _versions[name]
+    _sources[name] = (spec, source)
+    return module, _digest(source)
 
 
 def _execute(spec: ModuleSpec, source: bytes) -> ModuleType:
@@ -162,67 +177,156 @@ def _execute(spec: ModuleSpec, source: bytes) -> ModuleType:
 
 
 def _version_in_memory(module: ModuleType) -> str:
-    """Of a module that somebody else imported: of its file, if that still has the same code.
+    """Of a module that is imported: of its source, if that still has the same code.
 
-    Nobody knows what the file was when it was imported. If one of the functions in memory is not
-    in the file as it is now, or a number that is set there is another, the file was edited since,
-    and what is in memory speaks for itself.
+    What it was executed from is known of modules that were loaded here, and of files that are as
+    they were when this process began. Of others only what can be compared is known: if something
+    in memory is not in the file as it is now, or cannot be compared, what is in memory speaks for
+    itself.
     """
     file = getattr(module, "__file__", None)
     if file is None or not file.endswith(".py") or not os.path.isfile(file):
         return ""
-    source = Path(file).read_bytes()
+    spec, source = _sources.get(module.__name__, (None, b""))
+    certain = spec is not None and spec is module.__spec__
+    if not certain:
+        changed = max(os.stat(file).st_ctime, os.stat(file).st_mtime)
+        certain, source = changed < _process_began(), Path(file).read_bytes()
     try:
         tree = ast.parse(source)
-        written = {_essence(code) for code in _within(compile(tree, file, "exec"))}
+        verdicts = set(_compared(tree, module))
     except (SyntaxError, ValueError):  # the latter of null bytes
-        return _digest(b"".join(_essence(each.__code__) for each in _functions(module)))
-    loaded = [_essence(each.__code__) for each in _functions(module)]
-    constants = _constants(tree)
-    values = {name: vars(module).get(name) for name in constants}
-    if values == constants and all(code in written for code in loaded):
-        return _digest(source)
-    return _digest(b"".join([*loaded, repr(values).encode()]))
+        verdicts = {False}
+    if False in verdicts or (None in verdicts and not certain):
+        simple = {k: repr(v) for k, v in vars(module).items() if isinstance(v, SIMPLE)}
+        codes = [_state(each) for each in _functions(module)]
+        if _strangers.get(module.__name__, (None, b""))[0] is not module.__spec__:
+            _strangers[module.__name__] = (module.__spec__, os.urandom(8))
+        word = _strangers[module.__name__][1]
+        return _digest(b"".join([*codes, repr(sorted(simple.items())).encode(), word]))
+    _sources[module.__name__] = (module.__spec__, source)
+    return _digest(source)
 
 
-def _constants(tree: ast.Module) -> dict[str, Any]:
-    """Numbers and texts that a file sets once, at its top, and no function sets again."""
-    assigned = [
-        (target.id, node.value)
-        for node in tree.body
-        if isinstance(node, ast.Assign)
-        for target in node.targets
-        if isinstance(target, ast.Name)
-    ]
+def _process_began() -> float:
+    """When this process did, by the clock that files are dated with; never where nobody says."""
+    try:
+        ticks = Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19]
+    except OSError:
+        return 0.0
+    running = time.clock_gettime(time.CLOCK_BOOTTIME) - int(ticks) / os.sysconf("SC_CLK_TCK")
+    return time.time() - running
+
+
+def _compared(tree: ast.Module, module: ModuleType) -> Iterator[bool | None]:
+    """For each statement at the top of a file, whether memory has what it says.
+
+    None where this cannot be seen, as of what is computed, set twice, or changed by a function.
+    """
+    bound = Counter(name for node in tree.body for name in _bound(node))
     changing = {
         name for node in ast.walk(tree) if isinstance(node, ast.Global) for name in node.names
     }
-    names = Counter(name for name, _ in assigned)
-    found: dict[str, Any] = {}
-    for name, value in assigned:
-        if names[name] == 1 and name not in changing:
-            with suppress(ValueError):  # it is computed
-                found[name] = ast.literal_eval(value)
-    return {name: v for name, v in found.items() if isinstance(v, int | float | str | tuple)}
+    for node in tree.body:
+        names = _bound(node)
+        if isinstance(node, ast.Import | ast.ImportFrom) or _has_no_effect(node):
+            continue
+        plain = isinstance(node, ast.FunctionDef) and not node.decorator_list
+        if plain and names[0] not in vars(module):
+            continue  # added since, so that nothing in memory can call it
+        steady = len(names) == 1 and bound[names[0]] == 1 and names[0] not in changing
+        if not steady or names[0] not in vars(module):
+            yield None
+            continue
+        value = inspect.unwrap(vars(module)[names[0]])
+        if isinstance(node, ast.FunctionDef):
+            own = isinstance(value, FunctionType) and value.__code__.co_filename == module.__file__
+            written = _defined(node)
+            known = own and written is not None
+            yield _essence_of(written) == _essence_of(value) if known else None
+        elif isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+            try:
+                literal = ast.literal_eval(node.value)
+            except ValueError:  # it is computed
+                yield None
+            else:
+                # A list or a dictionary may be filled later on: then it says nothing.
+                same = type(value) is type(literal) and value == literal
+                yield same if isinstance(literal, SIMPLE) or same else None
+        else:
+            yield None
+
+
+def _bound(node: ast.stmt) -> list[str]:
+    """Names that a statement sets, none where it is not a plain one."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return [node.name]
+    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+    return [target.id for target in targets if isinstance(target, ast.Name)]
+
+
+def _has_no_effect(node: ast.stmt) -> bool:
+    """A docstring, or what only a script does."""
+    if isinstance(node, ast.If):
+        first = next(ast.walk(node.test))
+        return isinstance(first, ast.Compare) and ast.unparse(first.left) == "__name__"
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def _defined(node: ast.FunctionDef) -> FunctionType | None:
+    """The function that a `def` defines, without its decorators; None if that would run code."""
+    given = node.args
+    try:
+        for default in [*given.defaults, *given.kw_defaults]:
+            ast.literal_eval(default or ast.Constant(0))
+    except ValueError:
+        return None
+    every = [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]
+    for argument in filter(None, every):
+        argument.annotation = None
+    node.decorator_list, node.returns = [], None
+    names: dict[str, Any] = {}
+    exec(compile(ast.Module([node], []), "", "exec", dont_inherit=True), names)
+    return names[node.name]
 
 
 def _functions(module: ModuleType) -> Iterator[FunctionType]:
-    """Functions and methods that a module defines, decorated ones left out."""
+    """Functions and methods that a module defines, in their order."""
     owners: Sequence[Any] = [module, *(v for v in vars(module).values() if isinstance(v, type))]
     for owner in owners:
         if getattr(owner, "__module__", module.__name__) != module.__name__:
             continue
-        for value in vars(owner).values():
+        for value in map(inspect.unwrap, vars(owner).values()):
             # Generated ones, such as a dataclass has, are in no file.
             if isinstance(value, FunctionType) and value.__code__.co_filename == module.__file__:
                 yield value
 
 
-def _within(code: CodeType) -> Iterator[CodeType]:
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield constant
-            yield from _within(constant)
+def _state(function: FunctionType, seen: tuple[FunctionType, ...] = ()) -> bytes:
+    """What a function does, with the values and functions beside it that it uses."""
+    parts, code = [_essence_of(function)], function.__code__
+    set_here = {
+        each.argval for each in dis.get_instructions(code) if each.opname == "STORE_GLOBAL"
+    }
+    cells = {
+        name: cell.cell_contents
+        for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True)
+        if cell != CellType()
+    }
+    used = {name: function.__globals__.get(name) for name in code.co_names} | cells
+    for name in sorted(used.keys() - set_here):
+        value = used[name]
+        if isinstance(value, SIMPLE):
+            parts.append(repr((name, value)).encode())
+        elif isinstance(value, FunctionType) and value not in (function, *seen):
+            beside = value.__globals__ is function.__globals__
+            parts += [_state(value, (*seen, function))] if beside else []
+    return b"\x00".join(parts)
+
+
+def _essence_of(function: Any) -> bytes:
+    defaults = repr((function.__defaults__, function.__kwdefaults__))
+    return _essence(function.__code__) + ADDRESS.sub("", defaults).encode()
 
 
 def _essence(code: CodeType) -> bytes:
