@@ -308,3 +308,17 @@ def test_only_leftovers_of_the_same_store_are_removed(tmp_path):
     kept.write_text("of the store a")
     filled(Store(tmp_path / "[a]", ABOUT), 1)
     assert kept.exists()
+
+
+def test_choices_and_answers_without_checksums_are_renewed_too(tmp_path):
+    settings = {"name": "kinked", "points": "adaptive", "runs": 130}
+    before = study(tmp_path, **settings).run()
+    with sqlite3.connect(tmp_path / "s.sqlite") as database:
+        for table in ("choice", "estimate"):
+            database.execute(f"ALTER TABLE {table} DROP COLUMN checksum")
+        database.execute("CREATE TABLE version (name TEXT PRIMARY KEY) WITHOUT ROWID")
+        database.execute("PRAGMA user_version = 3")
+    database.close()
+    again = study(tmp_path, **settings)
+    assert (again.run().mean, again.estimate().mean) == (before.mean, before.mean)
+    assert len(again.kept_estimates()) == 1
