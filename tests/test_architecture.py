@@ -23,7 +23,7 @@ FILES = sorted(SOURCE.rglob("*.py"))
 
 CORE = {
     *("errors", "_types", "_float64", "_linalg", "_compile", "_threads"),
-    *("support", "dataset"),
+    *("_files", "_fork", "support", "dataset"),
 }
 CHAIN = (
     *("measures", "points", "fit", "checking", "estimate", "kernels", "stein"),
@@ -48,13 +48,16 @@ ALLOWED = {
     "__init__": LIBRARY | {"studies", "report"},
     "plotting": LIBRARY | {"plotting"},
     "terminal": CORE | {"terminal"},
-    "cli": LIBRARY | {"__init__", "studies", "report", "paper", "terminal", "cli"},
+    "cli": LIBRARY | {"__init__", "studies", "report", "paper", "plotting", "terminal", "cli"},
     "__main__": {"cli"},
 }
 # Arrows to the right that are allowed inside a function, (file, unit): `Estimate.plot` alone.
 LAZY = {("estimate.py", "plotting")}
 # Private by their names, and common to all units.
-COMMON = ("_types", "_float64", "_linalg", "_compile", "_threads", "_tolerance")
+COMMON = (
+    *("_types", "_float64", "_linalg", "_compile", "_threads", "_tolerance"),
+    *("_files", "_fork"),
+)
 COMMANDS = ("cli", "paper/commands", "terminal")  # may print, read the clock and the environment
 EFFECTS = ("print", "input", "time", "datetime", "os.environ", "os.getenv", "sys.stdout")
 

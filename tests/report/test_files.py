@@ -1,9 +1,12 @@
 """The files of a report: those that can be written, whole or not at all."""
 
+import os
+from pathlib import Path
+
 import pytest
+import small_study
 
 import steinquad as sq
-from steinquad.report.files import replaced
 
 
 def test_wrong_targets_and_no_store(make, tmp_path):
@@ -18,16 +21,13 @@ def test_wrong_targets_and_no_store(make, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_is_replaced_as_a_whole_or_left_as_it_was(tmp_path):
-    target = tmp_path / "r.md"
-    target.write_text("old")
-    with pytest.raises(ZeroDivisionError), replaced(target) as partial:
-        partial.write_text("half")
-        raise ZeroDivisionError
-    assert target.read_text() == "old" and list(tmp_path.iterdir()) == [target]
-    with pytest.raises(sq.InputError, match="r.md cannot be written"), replaced(target) as partial:
-        (partial / "below").write_text("no directory")
-    assert target.read_text() == "old"
-    with replaced(target) as partial:
-        partial.write_text("new")
-    assert target.read_text() == "new" and list(tmp_path.iterdir()) == [target]
+def test_no_report_overwrites_a_file_of_the_study(make, tmp_path):
+    study = make()
+    study.run()
+    before = Path(study.store).read_bytes()
+    os.link(study.store, tmp_path / "r.html")
+    (tmp_path / "r.md").symlink_to(small_study.HERE / "integrands.py")
+    for name, what in (("r.html", "the store"), ("r.md", "a file of the integrand")):
+        with pytest.raises(sq.InputError, match=f"is {what}"):
+            sq.report.write(study, tmp_path / name)
+    assert Path(study.store).read_bytes() == before and (tmp_path / "r.md").is_symlink()

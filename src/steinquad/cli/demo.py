@@ -9,6 +9,8 @@ from rich.console import Console
 from rich.table import Table
 
 import steinquad as sq
+from steinquad._files import check_output, replaced
+from steinquad.plotting.figures import figure_endings
 from steinquad.terminal.progress import progress_bar
 
 __all__ = ["demo"]
@@ -20,6 +22,7 @@ def demo(
     seed: Annotated[int, typer.Option(help="Seed of draws and training.")] = 0,
 ) -> None:
     """Integrate the Continuous Genz function (d = 2) by Monte Carlo and by a Stein network."""
+    check_output(figure, "--figure", endings=figure_endings())
     problem = sq.problems.genz("continuous", 2)
     console = Console(highlight=False, markup=False)
     console.print(
@@ -54,5 +57,6 @@ def demo(
     console.print(table)
     plain, network = (abs(answer.mean - problem.truth) for answer in answers)
     console.print(f"The same {n} evaluations, {plain / network:,.0f} times closer.")
-    answers[-1].plot(truth=problem.truth, path=figure)
+    with replaced(figure, "--figure") as partial:
+        answers[-1].plot(truth=problem.truth, path=partial)
     console.print(f"Figure saved to {figure}.")

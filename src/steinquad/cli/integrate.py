@@ -10,9 +10,12 @@ from rich.console import Console
 from rich.table import Column, Table
 
 import steinquad as sq
+from steinquad._files import check_output, replaced
+from steinquad.cli.suspect import exit_if_suspect
 from steinquad.cli.tables import column_names, parse_support, read_table, select
 from steinquad.errors import InputError
 from steinquad.methods import registry
+from steinquad.plotting.figures import figure_endings
 from steinquad.terminal.commands import AsJson
 from steinquad.terminal.progress import progress_bar
 
@@ -41,6 +44,9 @@ def integrate(
     # Here rather than in the registry, whose message does not name the option.
     if method not in registry.names():
         raise InputError(f"--method is {method!r}; choose one of {', '.join(registry.names())}.")
+    needed = {file: "the file of the points"}
+    if figure is not None:  # before the fit, so that it is not lost to a wrong name
+        check_output(figure, "--figure", endings=figure_endings(), needed=needed)
     table = read_table(file)
     points = select(table, "--x", x)
     values = select(table, "--value", value)
@@ -59,8 +65,6 @@ def integrate(
         answer = sq.estimate(
             data, method=registry.method_named(method), seed=seed, progress=progress
         )
-    if figure is not None:
-        answer.plot(path=figure)
     if as_json:
         typer.echo(json.dumps(answer.to_dict()))
     else:
@@ -68,6 +72,10 @@ def integrate(
         console.print(str(answer))
         if answer.candidates:
             console.print(_candidates(answer.candidates))
+    if figure is not None:
+        with replaced(figure, "--figure", needed=needed) as partial:
+            answer.plot(path=partial)
+    exit_if_suspect(answer.status)
 
 
 def _candidates(rows: Sequence[Mapping[str, Any]]) -> Table:

@@ -9,10 +9,13 @@ import typer
 from pyarrow.csv import write_csv
 
 import steinquad as sq
+from steinquad._files import check_output, replaced
 from steinquad.chains.targets import as_target
-from steinquad.cli.tables import column_names
+from steinquad.cli.suspect import exit_if_suspect
+from steinquad.cli.tables import column_names, safe_for_spreadsheets
 from steinquad.errors import InputError
 from steinquad.studies.calls.loading import find
+from steinquad.studies.needed_files import files_of
 from steinquad.terminal.commands import AsJson
 
 __all__ = ["posterior"]
@@ -39,9 +42,13 @@ def posterior(
     """Mean, sd and quantiles of every parameter, better than the averages of the draws."""
     if model is not None and scores is not None:
         raise InputError("--model and --scores are both given; give one of them.")
-    # Before the fits, so that they are not lost to a wrong name.
-    if path is not None and (path.suffix not in (".csv", ".nc") or not path.parent.is_dir()):
-        raise InputError(f"--path {path} cannot be written; give a .csv or .nc in a directory.")
+    needed = {file: "the file of the draws"}
+    if scores is not None:
+        needed[scores] = "the file of the scores"
+    if model is not None:
+        needed |= dict.fromkeys(files_of(model, Path()), "a file of the model")
+    if path is not None:  # before the fits, so that they are not lost to a wrong name
+        check_output(path, "--path", endings=(".csv", ".nc"), needed=needed)
     tree = _read(file)
     score: Any = None
     if scores is not None:
@@ -51,19 +58,25 @@ def posterior(
         score = as_target(_load(model))
     requested = None if var_names is None else column_names(var_names)
     answer = sq.posterior_expectation(tree, score=score, var_names=requested)
-    try:
-        if path is not None and path.suffix == ".csv":
-            write_csv(pa.Table.from_pylist([row.to_dict() for row in answer]), path)
-        elif path is not None:
-            answer.to_datatree().to_netcdf(path)
-    except OSError as error:
-        raise InputError(f"--path {path} cannot be written ({error}).") from None
     typer.echo(json.dumps(answer.to_dict()) if as_json else str(answer))
+    if path is not None:
+        with replaced(path, "--path", needed=needed) as partial:
+            _write(answer, partial)
+    exit_if_suspect(answer.status)
+
+
+def _write(answer: sq.PosteriorSummary, file: Path) -> None:
+    if file.suffix.lower() == ".nc":
+        answer.to_datatree().to_netcdf(file)
+        return
+    rows = [
+        {column: safe_for_spreadsheets(cell) for column, cell in row.to_dict().items()}
+        for row in answer
+    ]
+    write_csv(pa.Table.from_pylist(rows), file)
 
 
 def _read(file: Path) -> Any:
-    if not file.is_file():
-        raise InputError(f"file {file} does not exist or is not a file.")
     try:
         import xarray
     except ImportError:
@@ -71,10 +84,14 @@ def _read(file: Path) -> Any:
             "NetCDF files need xarray and h5netcdf; install steinquad[arviz]."
         ) from None
     try:
+        if not file.is_file():
+            raise InputError(f"file {file} does not exist or is not a file.")
         with xarray.open_datatree(file) as tree:
             return tree.load()
+    except InputError:
+        raise
     except (OSError, ValueError, RuntimeError) as error:
-        reason = str(error).splitlines()[0]
+        reason = str(error).partition("\n")[0]
         raise InputError(f"file {file} cannot be read as NetCDF ({reason}).") from None
 
 

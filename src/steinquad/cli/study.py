@@ -12,13 +12,18 @@ import typer
 from rich.progress import MofNCompleteColumn, TimeRemainingColumn
 
 from steinquad import report as reports
+from steinquad._files import check_output, create, replaced
+from steinquad.cli.suspect import SUSPECT, exit_if_suspect
+from steinquad.cli.tables import safe_for_spreadsheets
 from steinquad.errors import InputError
 from steinquad.estimate import Estimate
-from steinquad.report.files import replaced
+from steinquad.fit import Status
 from steinquad.report.numbers import duration
 from steinquad.studies import Snapshot, Study
+from steinquad.studies.needed_files import needed_files
 from steinquad.summaries import Statistic
 from steinquad.terminal.commands import AsJson
+from steinquad.terminal.plain import printable
 from steinquad.terminal.progress import drawn_bar, progress_bar
 
 __all__ = ["estimate", "export", "init", "report", "run", "status"]
@@ -30,27 +35,30 @@ File = Annotated[Path, typer.Argument(help="The study, a TOML file.")]
 
 
 def init(
-    directory: Annotated[Path, typer.Argument(help="Where to write it.")] = Path(),
+    place: Annotated[
+        Path, typer.Argument(help="A directory, or the study file if it ends in .toml.")
+    ] = Path(),
     example: Annotated[str, typer.Option(help="beam or wind-farm.")] = "beam",
 ) -> None:
-    """Write an example: study.toml, and a simulator to try it with."""
+    """Write an example: study.toml, or a file of that name, and a simulator to try it with."""
     if example not in EXAMPLES:
         raise InputError(f"--example is {example!r}; choose one of {', '.join(EXAMPLES)}.")
     source = files("steinquad.studies") / "examples" / example
-    names = ("study.toml", EXAMPLES[example])
-    for name in names:
-        if (directory / name).exists():
-            raise InputError(f"directory has {directory / name} already; give another one.")
+    study = place if place.suffix.lower() == ".toml" else place / "study.toml"
+    simulator = study.with_name(EXAMPLES[example])
     try:
-        directory.mkdir(parents=True, exist_ok=True)
-        for name in names:
-            (directory / name).write_text((source / name).read_text())
+        for file in (study, simulator):
+            if file.exists() or file.is_symlink():
+                raise InputError(f"place has {file} already; give another one.")
+        study.parent.mkdir(parents=True, exist_ok=True)
+        create(study, (source / "study.toml").read_text(encoding="utf-8"))
+        create(simulator, (source / simulator.name).read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(
-            f"directory {directory} cannot be written ({error.strerror}); give another one."
+            f"place {place} cannot be written ({error.strerror}); give another one."
         ) from None
-    typer.echo(f"Wrote {' and '.join(str(directory / name) for name in names)}; now run")
-    typer.echo(f"  steinquad run {directory / 'study.toml'}")
+    typer.echo(f"Wrote {study} and {simulator}; now run")
+    typer.echo(f"  steinquad run {study}")
 
 
 def run(
@@ -67,7 +75,7 @@ def run(
     """Evaluate what is missing and estimate; stop it as you like and run it again."""
     study = Study.load(file)
     if report:  # before the runs: a wrong name should not cost them
-        reports.check_targets(report, Path(study.store))
+        reports.check_targets(study, report)
     try:
         with _run_bar(study, enabled=not as_json) as watch:
             answer = study.run(retry_failed=retry_failed, watch=watch)
@@ -81,6 +89,7 @@ def run(
         with progress_bar(enabled=not as_json) as progress:
             reports.write(study, *report, **known, progress=progress)
         typer.echo(_wrote(report), err=as_json)
+    exit_if_suspect(answer.status)
 
 
 def status(file: File, as_json: AsJson = False) -> None:
@@ -109,7 +118,7 @@ def status(file: File, as_json: AsJson = False) -> None:
         return
     goal = "" if study.runs is None else f" of {study.runs}"
     lines = [
-        f"{_plain(study.name)}: {counts.done}{goal} evaluations done, {counts.failed} failed"
+        f"{printable(study.name)}: {counts.done}{goal} evaluations done, {counts.failed} failed"
         + "".join(f", {count} by {kind}" for kind, count in failures.items()),
         f"  stored in {study.store}",
     ]
@@ -120,7 +129,7 @@ def status(file: File, as_json: AsJson = False) -> None:
     if kept:
         n, record = kept[-1]
         lines.append(f"  last estimate, from {n} points:")
-        names = map(_plain, study.outputs)
+        names = map(printable, study.outputs)
         lines += [f"    {a} = {b}" for a, b in zip(names, _answers(record), strict=True)]
     typer.echo("\n".join(lines))
 
@@ -131,6 +140,7 @@ def estimate(file: File, as_json: AsJson = False) -> None:
     with progress_bar(enabled=not as_json) as progress:
         answer = study.estimate(progress=progress)
     _show(study, answer, as_json)
+    exit_if_suspect(answer.status)
 
 
 def report(
@@ -148,6 +158,8 @@ def report(
     if content["refused"]:
         typer.echo(f"steinquad: the report has no answer: {content['refused']}", err=True)
     typer.echo(_wrote(paths))
+    if content["refused"] or Status(content["answer"]["status"], "").doubtful:
+        raise typer.Exit(SUSPECT)
 
 
 def export(
@@ -158,12 +170,13 @@ def export(
     """Write every stored evaluation to a file, a row each."""
     study = Study.load(file)
     writers = {".csv": _write_csv, ".json": _write_json}
-    if target.suffix.lower() not in writers or not target.parent.is_dir():
-        raise InputError(
-            f"target {target} cannot be written; give a .csv or .json in a directory."
-        )
+    needed = needed_files(study)
+    check_output(target, endings=tuple(writers), needed=needed)
     rows = (row for row in study.records() if not failed or row[1] == "failed")
-    with replaced(target) as partial, partial.open("w", newline="", encoding="utf-8") as out:
+    with (
+        replaced(target, needed=needed) as partial,
+        partial.open("w", newline="", encoding="utf-8") as out,
+    ):
         count = writers[target.suffix.lower()](out, study.columns, rows)
     typer.echo(f"{count} evaluations in {target}.")
 
@@ -185,10 +198,10 @@ def _show(study: Study, answer: Estimate, as_json: bool) -> dict[str, tuple[Stat
             record["distribution"] = rows
         typer.echo(json.dumps(record))
     else:
-        typer.echo(answer.describe(map(_plain, study.outputs)))
+        typer.echo(answer.describe(map(printable, study.outputs)))
         for name, rows in statistics.items():
             for row in rows:
-                typer.echo(f"  {row.describe(_plain(name))}")
+                typer.echo(f"  {row.describe(printable(name))}")
     return statistics
 
 
@@ -196,7 +209,7 @@ def _show(study: Study, answer: Estimate, as_json: bool) -> dict[str, tuple[Stat
 def _run_bar(study: Study, *, enabled: bool) -> Iterator[Callable[[Snapshot], None]]:
     """What to call whenever an evaluation has finished."""
     columns = MofNCompleteColumn(), TimeRemainingColumn()
-    with drawn_bar(_plain(study.name), *columns, enabled=enabled) as move:
+    with drawn_bar(printable(study.name), *columns, enabled=enabled) as move:
         move(total=study.runs)
 
         def watch(now: Snapshot) -> None:
@@ -210,9 +223,9 @@ def _run_bar(study: Study, *, enabled: bool) -> Iterator[Callable[[Snapshot], No
 
 def _write_csv(out: TextIO, columns: list[str], rows: Iterator[list[Any]]) -> int:
     count, writer = 0, csv.writer(out)
-    writer.writerow(columns)
+    writer.writerow(map(safe_for_spreadsheets, columns))
     for row in rows:
-        writer.writerow(row)
+        writer.writerow(map(safe_for_spreadsheets, row))
         count += 1
     return count
 
@@ -231,8 +244,3 @@ def _answers(record: Mapping[str, Any]) -> list[str]:
     """Mean and std of each output of an estimate, as `Estimate.to_dict` gives it."""
     means, stds = (v if isinstance(v, list) else [v] for v in (record["mean"], record["std"]))
     return [f"{mean:.4g} +- {std:.2g}" for mean, std in zip(means, stds, strict=True)]
-
-
-def _plain(text: str) -> str:
-    """A user's text without what a terminal would obey."""
-    return "".join(c if c.isprintable() else "?" for c in text)

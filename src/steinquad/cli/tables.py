@@ -10,24 +10,38 @@ import pyarrow.parquet
 
 from steinquad._types import Array
 from steinquad.errors import InputError
+from steinquad.studies.calls.answers import number_in
+from steinquad.terminal.plain import listed
 
-__all__ = ["column_names", "parse_support", "read_table", "select"]
+__all__ = ["column_names", "parse_support", "read_table", "safe_for_spreadsheets", "select"]
+
+LONGEST_INDEX = 9  # digits; what is longer is a name
+FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n")  # how a text begins that is taken for one
 
 
 def read_table(path: Path) -> pa.Table:
     """The table in a .csv or .parquet file, whatever its columns.
 
-    Raises `InputError`, with the reason, for a file that is not there or cannot be read.
+    Raises `InputError`, with the reason, for a file that is not there or cannot be read, and for
+    names of columns that are not UTF-8.
     """
-    if not path.is_file():
-        raise InputError(f"file {path} does not exist or is not a file.")
     try:
+        if not path.is_file():
+            raise InputError(f"file {path} does not exist or is not a file.")
         if path.suffix.lower() in (".parquet", ".pq"):
-            return pyarrow.parquet.read_table(path)
-        return pyarrow.csv.read_csv(path)
+            table = pyarrow.parquet.read_table(path)
+        else:
+            table = pyarrow.csv.read_csv(path)
+        assert table.column_names is not None  # decodes them all, now
+        return table
     except (pa.ArrowException, OSError) as error:
-        reason = str(error).splitlines()[0]  # Arrow goes on for lines, a complaint is one
+        reason = str(error).partition("\n")[0]  # Arrow goes on for lines, a complaint is one
         raise InputError(f"file {path} cannot be read as CSV or Parquet ({reason}).") from None
+    except UnicodeDecodeError as error:
+        byte = error.object[error.start]
+        raise InputError(
+            f"file {path} has a column whose name is not UTF-8 (byte {byte:#x}); save it as UTF-8."
+        ) from None
 
 
 def column_names(columns: str) -> list[str]:
@@ -50,12 +64,13 @@ def select(table: pa.Table, option: str, columns: str) -> Array:
     """
     parts = []
     for name in column_names(columns):
-        if name not in table.column_names:
-            known = ", ".join(table.column_names)
+        found = table.schema.get_all_field_indices(name)
+        if len(found) != 1:
+            known = f"it {len(found)} times" if found else listed(table.column_names)
             raise InputError(f"{option} names column {name!r}; the file has {known}.")
         try:
-            parts.append(np.asarray(table[name].to_numpy(), dtype=np.float64))
-        except (TypeError, ValueError):
+            parts.append(np.asarray(table.column(found[0]).to_numpy(), dtype=np.float64))
+        except (TypeError, ValueError, pa.ArrowException):
             raise InputError(f"{option} names column {name!r}, which is not numeric.") from None
     return np.stack(parts, axis=1)
 
@@ -63,7 +78,8 @@ def select(table: pa.Table, option: str, columns: str) -> Array:
 def parse_support(text: str) -> dict[int | str, tuple[float | None, float | None]]:
     """Bounds of coordinates from an option, `coordinate=low:high` separated by commas.
 
-    A coordinate is an index or the name of a column; an empty side is open.
+    A coordinate is an index or the name of a column; an empty side is open. Numbers are in plain
+    digits, as other programs write them.
 
     >>> parse_support("0=0:45,speed=0:")
     {0: (0.0, 45.0), 'speed': (0.0, None)}
@@ -75,12 +91,33 @@ def parse_support(text: str) -> dict[int | str, tuple[float | None, float | None
         try:
             if not (equals and colon):
                 raise ValueError
-            pair = (float(low) if low.strip() else None, float(high) if high.strip() else None)
+            pair = (
+                number_in(low) if low.strip() else None,
+                number_in(high) if high.strip() else None,
+            )
         except ValueError:
             raise InputError(
                 f"--support has {part!r}; write coordinate=low:high with an empty open side, "
                 "e.g. 0=0:45,3=0:."
             ) from None
         key: Any = coordinate.strip()
-        bounds[int(key) if key.isdigit() else key] = pair
+        if key.isascii() and key.isdigit() and len(key) <= LONGEST_INDEX:
+            key = int(key)
+        if key in bounds:
+            raise InputError(f"--support has coordinate {key!r} twice; give it once.")
+        bounds[key] = pair
     return bounds
+
+
+def safe_for_spreadsheets(cell: Any) -> Any:
+    """A cell of a CSV file that no spreadsheet takes for a formula; numbers stay numbers.
+
+    A text that begins like a formula gets an apostrophe, which spreadsheets take for "text".
+
+    Args:
+        cell: a text, such as the name of a column or an error, or anything else.
+
+    >>> safe_for_spreadsheets("=1+1"), safe_for_spreadsheets(-1.5)
+    ("'=1+1", -1.5)
+    """
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULAS) else cell

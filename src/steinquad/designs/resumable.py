@@ -1,6 +1,5 @@
 """Markov chains that go on where they were stopped."""
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -10,6 +9,7 @@ from zipfile import BadZipFile
 import jax
 import numpy as np
 
+from steinquad._files import replaced
 from steinquad._types import Array, Progress
 from steinquad.designs.base import Design, Sample
 from steinquad.designs.chains import Memory
@@ -127,11 +127,9 @@ class _Directory(Memory):
     def _write(self, stage: str, arrays: dict[str, Any]) -> None:
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            unfinished = self.path / f"{stage}.part"
-            with unfinished.open("wb") as file:
-                np.savez(file, **arrays)
             # In one step: a process killed while it writes leaves no half a file of that name.
-            os.replace(unfinished, self.path / f"{stage}.npz")
+            with replaced(self.path / f"{stage}.npz") as unfinished:
+                np.savez(unfinished, **arrays)
         except OSError as error:
             raise InputError(
                 f"path {self.path} cannot be written ({error.strerror}); give another directory."

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from steinquad._files import replaced
+from steinquad.errors import InputError
 from steinquad.plotting.figures import new_figure
 
 if TYPE_CHECKING:
@@ -27,9 +29,15 @@ def sketches(directory: Path) -> list[Path]:
         The paths of `sketch-cost.png` and `sketch-method.png`.
     """
     figures = {"sketch-cost.png": sketch_cost(), "sketch-method.png": sketch_method()}
-    directory.mkdir(parents=True, exist_ok=True)
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"path {directory} cannot be made ({error.strerror}); give another directory."
+        ) from None
     for name, figure in figures.items():
-        figure.savefig(directory / name, dpi=120)
+        with replaced(directory / name, "path") as partial:
+            figure.savefig(partial, dpi=120)
     return [directory / name for name in figures]
 
 

@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from steinquad._files import replaced
 from steinquad.errors import InputError
 from steinquad.paper.record import Record
 
@@ -132,13 +133,8 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
 
     A stop at any moment, or an error in the block, leaves the file as it was.
     """
-    unfinished = path.with_name(path.name + ".part")
-    with unfinished.open("wb") as stream:
+    with replaced(path, "path") as unfinished, unfinished.open("wb") as stream:
         yield stream
-        # On the disk before it has the name: a crash must not leave an empty file there.
-        stream.flush()
-        os.fsync(stream.fileno())
-    os.replace(unfinished, path)
 
 
 def _content(path: Path) -> bytes:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from steinquad.estimate import Estimate
 
-__all__ = ["diagnose", "new_figure"]
+__all__ = ["diagnose", "figure_endings", "new_figure"]
 
 INK, ACCENT, FAINT = "#1f2933", "#c2410c", "#9aa5b1"
 MOST_POINTS = 5000  # drawn; more would only make the file large
@@ -67,6 +67,17 @@ def new_figure(
         raise InputError(f"{what} needs matplotlib; install steinquad[plot].") from None
     # Not by pyplot, which would hand it to the backend; saving picks the canvas of the format.
     return Figure(figsize=(width, height), layout=layout)
+
+
+def figure_endings() -> tuple[str, ...]:
+    """Endings of the files that a figure can be saved to, such as `.png`, the usual ones first.
+
+    To refuse another one before the work that the figure is to show; an `InputError` says that
+    matplotlib is not installed.
+    """
+    known = new_figure(1.0, 1.0).canvas.get_supported_filetypes()
+    usual = [ending for ending in ("png", "svg", "pdf") if ending in known]
+    return tuple(f".{ending}" for ending in dict.fromkeys([*usual, *sorted(known)]))
 
 
 def _fit(axis: Any, estimate: "Estimate", output: int) -> None:

@@ -1,22 +1,21 @@
 """A report as files."""
 
 import json
-import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from steinquad._files import check_output, replaced
 from steinquad._types import Progress
-from steinquad.errors import InputError
 from steinquad.estimate import Estimate
 from steinquad.report.content import Distribution, collect
 from steinquad.report.html import to_html
 from steinquad.report.markdown import to_markdown
 from steinquad.report.outline import outline
+from steinquad.studies.needed_files import needed_files
 from steinquad.studies.study import Study
 
-__all__ = ["FORMATS", "check_targets", "replaced", "write"]
+__all__ = ["FORMATS", "check_targets", "write"]
 
 FORMATS: dict[str, Callable[[dict[str, Any]], str]] = {
     ".html": lambda content: to_html(content["study"]["name"], outline(content)),
@@ -47,44 +46,22 @@ def write(
         What a JSON report holds.
     """
     targets = [Path(path) for path in paths]
-    check_targets(targets, Path(study.store))
+    check_targets(study, targets)
     content = collect(study, estimate, distribution, progress)
     for target in targets:
         text = FORMATS[target.suffix.lower()](content)
-        with replaced(target) as partial:
+        with replaced(target, needed=needed_files(study)) as partial:
             partial.write_text(text, encoding="utf-8")
     return content
 
 
-def check_targets(paths: Sequence[Path], store: Path) -> None:
+def check_targets(study: Study, paths: Sequence[Path]) -> None:
     """Complain of files that cannot be written, before the work of an estimate.
 
     Args:
+        study: whose files no report may replace: its store, its own file, its integrand.
         paths: to be written; each needs a known ending and a directory that is there.
-        store: of the study, which no report may replace.
     """
+    needed = needed_files(study)
     for path in paths:
-        if path.resolve() == store.resolve():
-            raise InputError(f"target {path} is the store of the study; give another file.")
-        if path.suffix.lower() not in FORMATS or not path.parent.is_dir():
-            raise InputError(
-                f"target {path} cannot be written; give a file ending in {', '.join(FORMATS)} in "
-                "a directory."
-            )
-
-
-@contextmanager
-def replaced(target: Path) -> Iterator[Path]:
-    """A file to write to, which takes the place of the target once it is whole.
-
-    Whatever goes wrong leaves what was there, and an `OSError` is an `InputError` with its reason.
-    """
-    # Beside the target, so that the replacement is one step within a file system.
-    partial = target.with_name(target.name + ".part")
-    try:
-        yield partial
-        os.replace(partial, target)
-    except OSError as error:
-        raise InputError(f"target {target} cannot be written ({error.strerror}).") from None
-    finally:
-        partial.unlink(missing_ok=True)
+        check_output(path, endings=tuple(FORMATS), needed=needed)

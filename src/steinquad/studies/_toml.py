@@ -47,12 +47,22 @@ class TomlTable:
         return self._source.error(self.path if key is None else (*self.path, key), problem)
 
     @property
-    def source_path(self) -> Path:
-        """The path of the file that this table was read from, as it was given to `read`.
+    def files(self) -> tuple[Path, ...]:
+        """The file itself and those that `also_read` has named so far, of all of its tables.
 
-        Paths inside a study file are relative to its directory, which is the parent of this path.
+        Whoever writes about a study must not overwrite any of them.
         """
-        return self._source.path
+        return tuple(self._source.files)
+
+    def also_read(self, text: str) -> Path:
+        """The path of another file that this one names, relative to its directory.
+
+        Args:
+            text: the path as it stands in the file.
+        """
+        path = self._source.path.parent / text
+        self._source.files.append(path)
+        return path
 
     def has(self, key: str) -> bool:
         """Whether the key is in the file and was not taken out of this table yet.
@@ -227,7 +237,7 @@ class _Source:
     """The text, in which keys are found again."""
 
     def __init__(self, path: Path, text: str) -> None:
-        self.path, self.text = path, text
+        self.path, self.text, self.files = path, text, [path]
 
     def error(self, path: tuple[Any, ...], problem: str) -> PlacedError:
         lines = _lines(self.text)

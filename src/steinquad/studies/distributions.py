@@ -212,7 +212,7 @@ def _mixture(table: TomlTable) -> Any:
 
 def _empirical(table: TomlTable) -> Any:
     """From a column of a CSV file."""
-    file = table.source_path.parent / table.text("file", "the path of a CSV file")
+    file = table.also_read(table.text("file", "the path of a CSV file"))
     column = table.text("column", "the name of a column")
     return Empirical(_column(file, column, table))
 

@@ -62,6 +62,7 @@ def load(path: Path, make: Callable[..., T]) -> T:
     }
     run.finish(("where", "workers", "address"))
     top.finish(TOP)
+    settings["sources"] = top.files
     try:
         return make(**settings)
     except InputError as error:

@@ -60,6 +60,7 @@ class Settings:
     directory: str | Path = "."
     name: str = "study"
     units: Mapping[str, str] = field(default_factory=dict)
+    sources: Sequence[str | Path] = ()
     measure: Measure = field(init=False, repr=False)
     requested: tuple[Requested, ...] = field(init=False, repr=False)
     budget: Budget = field(init=False, repr=False)

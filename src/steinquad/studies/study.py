@@ -63,6 +63,7 @@ class Study(Settings):
         directory: where modules, files and commands are looked for; by default the current one.
         name: of the study, for people.
         units: of inputs and outputs by name, for people.
+        sources: files that the study was made from, which no report may overwrite.
 
     >>> import tempfile, scipy.stats as st, steinquad as sq
     >>> with tempfile.TemporaryDirectory() as place:

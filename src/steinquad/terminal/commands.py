@@ -17,6 +17,10 @@ class GroupedHelp(TyperGroup):
     plain list cuts sentences off at the width of the terminal; here they go on in the next line.
     """
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Without a subcommand, help is what is asked for; it is no mistake."""
+        return super().parse_args(ctx, args or ["--help"])
+
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write a section for each heading, in the order in which headings first occur."""
         del ctx
@@ -30,16 +34,17 @@ class GroupedHelp(TyperGroup):
                 formatter.write_dl(rows)
 
 
-def new_app(sentence: str) -> typer.Typer:
+def new_app(sentence: str, *, epilog: str | None = None) -> typer.Typer:
     """A command to which subcommands are added, and which lists them if it is given none.
 
     Args:
         sentence: what it does, at the top of its help.
+        epilog: sentences at the end of its help.
     """
     return typer.Typer(
         help=sentence,
+        epilog=epilog,
         cls=GroupedHelp,
-        no_args_is_help=True,
         add_completion=False,
         rich_markup_mode=None,  # markup would swallow the [f] of E[f]
         pretty_exceptions_enable=False,

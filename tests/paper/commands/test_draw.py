@@ -53,13 +53,13 @@ def test_a_stopped_run_goes_on(command, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["wind-farm", "runs.txt"], "give a .csv or .parquet"),
+        (["wind-farm", "runs.txt"], "ending in .csv, .parquet"),
         (["wind-farm", "runs.csv", "--n", "0"], "n is 0"),
         (["wind-farm", "runs.csv", "--seed", "-1"], "seed is -1"),
         (["wind-farm", "runs.csv", "--physics", "p1"], "physics is 'p1'"),
         (["wind-farm", "runs.csv", "--simulator", "cfd"], "simulator is 'cfd'"),
         (["wind-farm", "runs.csv", "--path", "other.jsonl"], "name another file"),
-        (["goodwin", "out.txt"], "give a .csv or .parquet"),
+        (["goodwin", "out.txt"], "ending in .csv, .parquet"),
         (["goodwin", "out.csv", "--sampler", "gibbs"], "--sampler is 'gibbs'"),
         (["goodwin", "out.csv", "--sampler", "nuts", "--candidates", "2"], "only mala has them"),
         (["goodwin", "out.csv", "--n", "7", "--observations", "20"], "n is 7"),

@@ -1,5 +1,6 @@
 """`steinquad draw PROBLEM FILE`: draws, values and scores in a file for `steinquad integrate`."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +12,7 @@ import typer
 from rich.console import Console
 
 import steinquad as sq
+from steinquad._files import check_output, replaced
 from steinquad._types import Array
 from steinquad.errors import InputError
 from steinquad.paper.commands.values import BATCH, ChainsPath, Values, ValuesPath, evaluate
@@ -20,6 +22,7 @@ from steinquad.terminal.progress import progress_bar
 
 __all__ = ["app"]
 
+ENDINGS = (".csv", ".parquet", ".pq")
 app = new_app("Write draws, values and scores of a problem to a file.")
 
 
@@ -45,7 +48,7 @@ def goodwin(
         raise InputError(f"--sampler is {sampler!r}; choose mala or nuts.")
     if sampler == "nuts" and candidates != 1:
         raise InputError(f"--candidates is {candidates}, but only mala has them; leave it out.")
-    _check_writable(file)
+    check_output(file, "file", endings=ENDINGS)
     problem = sq.problems.goodwin(data_seed, rtol=rtol, observations=observations)
     chosen = {} if warmup is None else {"warmup": warmup}
     if sampler == "mala":
@@ -79,7 +82,8 @@ def wind_farm(
     path: ValuesPath = None,
 ) -> None:
     """Independent draws of the seven inputs, their scores score_*, and the thrust coefficient."""
-    _check_writable(file)
+    needed = {} if path is None else {path: "the file of kept values"}
+    check_output(file, "file", endings=ENDINGS, needed=needed)
     problem = sq.problems.wind_farm(physics=physics, simulator=simulator)
     x = problem.measure.sample(n, seed=seed)
     settings: dict[str, str | int] = {"problem": problem.name, "n": n, "seed": seed}
@@ -91,16 +95,14 @@ def wind_farm(
     columns = {name: x[:, i] for i, name in enumerate(names)}
     score = problem.measure.score(x)
     columns |= {f"score_{name}": score[:, i] for i, name in enumerate(names)}
-    _write({**columns, "thrust": thrust}, file)
+    _write({**columns, "thrust": thrust}, file, needed)
     typer.echo(f"{n} simulator runs in {file}, mean thrust coefficient {thrust.mean():.4f}.")
 
 
-def _check_writable(file: Path) -> None:
-    if file.suffix.lower() not in (".csv", ".parquet", ".pq") or not file.parent.is_dir():
-        raise InputError(f"file {file} cannot be written; give a .csv or .parquet in a directory.")
-
-
-def _write(columns: dict[str, Array], file: Path) -> None:
+def _write(
+    columns: dict[str, Array], file: Path, needed: Mapping[Path, str] | None = None
+) -> None:
     table = pa.table(columns)
     write = pyarrow.csv.write_csv if file.suffix.lower() == ".csv" else pyarrow.parquet.write_table
-    write(table, file)
+    with replaced(file, "file", needed=needed) as partial:
+        write(table, partial)

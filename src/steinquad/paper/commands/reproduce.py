@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from steinquad._files import replaced
 from steinquad.errors import InputError
 from steinquad.paper import spec as specs
 from steinquad.paper import workers
@@ -164,8 +165,10 @@ def _draw(figure: Spec, preset: PresetName, path: Path) -> bool:
         return False
     table = markdown(figure, cells)
     stem = path / f"{figure.name}-{preset}"
-    stem.with_suffix(".md").write_text(table)
-    draw_figure(figure, cells, path=stem.with_suffix(".png"))
+    with replaced(stem.with_suffix(".md"), "path") as partial:
+        partial.write_text(table)
+    with replaced(stem.with_suffix(".png"), "path") as partial:
+        draw_figure(figure, cells, path=partial)
     typer.echo(f"{table}Records in {store.path}, table in {stem}.md, figure in {stem}.png.")
     return True
 
