@@ -6,6 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import steinquad as sq
+
 
 @pytest.fixture
 def table(tmp_path):
@@ -81,6 +83,19 @@ BASE = ["--x", "x0,x1", "--score", "s0,s1", "--value", "f0"]
         (["data.csv", *BASE, "--support", "7=0:1"], "support names coordinate 7"),
         (["holes.csv", *BASE], "contains NaN"),
         (["short.csv", *BASE], "give at least 2"),
+        (["twice.csv", *BASE], "--x names column 'x0'; the file has it 2 times"),
+        (["latin.csv", *BASE], "name is not UTF-8 (byte 0xf6)"),
+        (["wide.csv", *BASE], "c19, ... (100000 in all)"),
+        (["lines.csv", *BASE], "the file has a?b, c"),
+        (["data.csv", *BASE, "--support", "\u00b2=0:1"], "names coordinate '\u00b2'"),
+        (["data.csv", *BASE, "--support", "0=\u0661:2"], "--support has '0=\u0661:2'"),
+        (["data.csv", *BASE, "--support", "0=1_0:20"], "--support has '0=1_0:20'"),
+        (["data.csv", *BASE, "--support", "9" * 5000 + "=0:"], "support names coordinate '999"),
+        (["data.csv", *BASE, "--support", "0=-9:9,0=-8:8"], "has coordinate 0 twice"),
+        (["data.csv", *BASE, "--figure", "no/fit.png"], "--figure no/fit.png cannot be written"),
+        (["data.csv", *BASE, "--figure", "fit.docx"], "give a file ending in .png, .svg, .pdf"),
+        (["data.csv", *BASE, "--figure", "link.png"], "link.png is the file of the points"),
+        (["x" * 5000, *BASE], "File name too long"),
     ],
 )
 def test_wrong_input_is_one_line_and_exit_2(command, table, monkeypatch, arguments, message):
@@ -90,7 +105,43 @@ def test_wrong_input_is_one_line_and_exit_2(command, table, monkeypatch, argumen
     frame.head(1).to_csv(table / "short.csv", index=False)
     frame.loc[3, "f0"] = np.nan
     frame.to_csv(table / "holes.csv", index=False)
+    (table / "twice.csv").write_text("x0,x0,x1,s0,s1,f0\n" + "1,1,1,1,1,1\n" * 9)
+    (table / "latin.csv").write_bytes("größe,f0\n1,2\n".encode("latin-1"))
+    (table / "wide.csv").write_text(",".join(f"c{i}" for i in range(100_000)) + "\n")
+    (table / "lines.csv").write_text('"a\nb",c\n1,2\n')
+    (table / "link.png").symlink_to("data.csv")
     monkeypatch.chdir(table)
     code, out = command("integrate", *arguments)
     assert code == 2 and message in out.err
     assert out.err.count("\n") == 1 and "Traceback" not in out.err
+
+
+def test_a_byte_order_mark_is_no_part_of_a_name(command, table):
+    plain = (table / "data.csv").read_bytes()
+    (table / "marked.csv").write_bytes(b"\xef\xbb\xbf" + plain)
+    code, out = command("integrate", table / "marked.csv", *BASE, "--method", "polynomial")
+    assert code == 0 and "E[f] = 1" in out.out
+
+
+def test_the_answer_is_printed_though_its_figure_is_lost(command, table, monkeypatch):
+    def fails(self, path):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(sq.Estimate, "plot", fails)
+    figure = table / "fit.png"
+    code, out = command("integrate", table / "data.csv", *BASE, "--method", "mc", "--json",
+        "--figure", figure,
+    )  # fmt: skip
+    assert code == 2 and json.loads(out.out)["n"] == 300
+    assert out.err.startswith(f"steinquad: --figure {figure} cannot be written (No space left")
+    assert out.err.count("\n") == 1 and not figure.exists() and not list(table.glob(".fit*"))
+
+
+def test_a_suspect_answer_is_printed_and_exits_with_3(command, table):
+    frame = pd.read_csv(table / "data.csv")
+    frame["rare"] = (frame.index == 7) * 1e6
+    frame.to_csv(table / "rare.csv", index=False)
+    code, out = command("integrate", table / "rare.csv", "--x", "x0", "--value", "rare",
+        "--method", "mc", "--json",
+    )  # fmt: skip
+    assert code == 3 and json.loads(out.out)["status"] == "suspect" and out.err == ""

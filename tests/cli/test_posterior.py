@@ -85,6 +85,8 @@ def test_the_table_and_files_of_it(command, files):
         (("with.nc", "--model", "model.py:model", "--scores", "scores.nc"), "both given"),
         (("with.nc", "--var-names", "y"), "var_names has 'y'"),
         (("with.nc", "--path", "table.txt"), "cannot be written"),
+        (("with.nc", "--path", "./with.nc"), "is the file of the draws"),
+        (("without.nc", "--scores", "scores.nc", "--path", "scores.nc"), "file of the scores"),
         (("with.nc", "--path", "directory.csv"), "cannot be written"),
         (("without.nc", "--model", "leaves.py:model"), "SystemExit"),
     ],

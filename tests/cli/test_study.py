@@ -122,6 +122,8 @@ def test_failures_are_shown_and_can_be_tried_again(folder, monkeypatch, capsys):
     (folder / "f.py").write_text("def f(a):\n    return [a, a] if a < 1 else [float('nan'), a]\n")
     code, out = run(monkeypatch, capsys, "run", "s.toml")
     assert code == 2 and "of 30 evaluations failed" in out.err and out.err.count("\n") == 1
+    code, out = run(monkeypatch, capsys, "report", "s.toml", "r.json")
+    assert code == 3 and "the report has no answer" in out.err and (folder / "r.json").exists()
     code, out = run(monkeypatch, capsys, "status", "s.toml")
     assert code == 0 and "by answer" in out.out
     code, out = run(monkeypatch, capsys, "export", "s.toml", "bad.csv", "--failed")
@@ -141,6 +143,53 @@ def test_init_writes_a_study_that_runs(tmp_path, monkeypatch, capsys):
     assert code == 0 and "E[deflection] = 0.00" in out.out and "E[stress] = 2" in out.out
     code, out = run(monkeypatch, capsys, "init", "new")
     assert code == 2 and "already; give another" in out.err
+
+
+def test_init_takes_a_name_that_ends_in_toml_for_the_file(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    code, out = run(monkeypatch, capsys, "init", "new/beam.toml")
+    assert code == 0 and "steinquad run new/beam.toml" in out.out
+    assert sorted(os.listdir("new")) == ["beam.toml", "simulator.py"]
+    assert Study.load("new/beam.toml").runs == 200
+    (tmp_path / "link.toml").symlink_to("elsewhere")
+    code, out = run(monkeypatch, capsys, "init", "link.toml")
+    assert code == 2 and "link.toml already" in out.err and not (tmp_path / "elsewhere").exists()
+
+
+def test_export_and_report_write_over_no_file_of_the_study(folder, monkeypatch, capsys):
+    (folder / "s.toml").write_text('store = "store.json"\n' + STUDY)
+    assert run(monkeypatch, capsys, "run", "s.toml")[0] == 0
+    kept = {name: (folder / name).read_bytes() for name in ("s.toml", "f.py", "store.json")}
+    os.link("store.json", "hard.csv")
+    os.symlink("s.toml", "link.json")
+    os.link("f.py", "code.json")
+    (folder / "victim").write_text("precious")
+    for name in ("out.csv.part", "out.json.part"):
+        os.symlink("victim", name)
+    (folder / "sub").mkdir()
+    refused = ["store.json", "./sub/../store.json", "hard.csv", "link.json", "code.json"]
+    for target in refused:
+        code, out = run(monkeypatch, capsys, "export", "s.toml", target)
+        assert code == 2 and "give another file" in out.err and out.err.count("\n") == 1
+    for target in ("store.json", "link.json", "code.json"):
+        for line in (["report", "s.toml", target], ["run", "s.toml", "--report", target]):
+            code, out = run(monkeypatch, capsys, *line)
+            assert code == 2 and "give another file" in out.err
+    for target in ("out.csv", "out.json"):
+        assert run(monkeypatch, capsys, "export", "s.toml", target)[0] == 0
+    assert (folder / "victim").read_text() == "precious"
+    assert kept == {name: (folder / name).read_bytes() for name in kept}
+
+
+def test_texts_of_an_exported_table_are_no_formulas(folder, monkeypatch, capsys):
+    text = STUDY.replace('["y<i>", "z"]', '["=1+1", "@z"]')
+    (folder / "s.toml").write_text(text + '[units]\n"@z" = "m"\n')
+    (folder / "f.py").write_text("def f(a):\n    return {'=1+1': a, '@z': -1e300}\n")
+    run(monkeypatch, capsys, "run", "s.toml")
+    assert run(monkeypatch, capsys, "export", "s.toml", "out.csv")[0] == 0
+    with open("out.csv", newline="") as file:
+        head, first, *_ = csv.reader(file)
+    assert {"'=1+1", "'@z"} <= set(head) and first[head.index("'@z")] == "-1e+300"
 
 
 def test_estimate_shows_the_distributions_that_are_asked_for(folder, monkeypatch, capsys):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steinquad.cli.tables import column_names, parse_support, select
+from steinquad.cli.tables import column_names, parse_support, safe_for_spreadsheets, select
 from steinquad.errors import InputError
 
 # Whatever a column may be called, but for the comma, and without spaces at its ends.
@@ -61,3 +61,25 @@ def test_any_bounds_are_read_or_refused_with_an_example(text):
         assert str(error).startswith("--support has ") and str(error).endswith("0=0:45,3=0:.")
     else:
         assert 1 <= len(bounds) <= text.count(",") + 1
+
+
+@given(st.text() | st.integers() | NUMBERS | st.none())
+def test_no_cell_begins_like_a_formula_and_numbers_stay(cell):
+    safe = safe_for_spreadsheets(cell)
+    if isinstance(cell, str):
+        assert safe in (cell, f"'{cell}") and not safe.startswith(("=", "+", "-", "@", "\t", "\r"))
+    else:
+        assert safe is cell
+
+
+@pytest.mark.parametrize("digits", ["\u00b2", "\u0663", "1_0", "0x1", "\uff11"])
+def test_odd_digits_are_no_bounds(digits):
+    with pytest.raises(InputError, match="--support has"):
+        parse_support(f"0={digits}:")
+    assert list(parse_support(f"{digits}=0:")) == [digits]
+
+
+def test_a_column_that_is_there_twice_is_not_guessed():
+    table = pa.Table.from_arrays([pa.array([1.0]), pa.array([2.0])], names=["x", "x"])
+    with pytest.raises(InputError, match="the file has it 2 times"):
+        select(table, "--x", "x")

@@ -35,7 +35,8 @@ def read_table(path: Path) -> pa.Table:
         assert table.column_names is not None  # decodes them all, now
         return table
     except (pa.ArrowException, OSError) as error:
-        reason = str(error).partition("\n")[0]  # Arrow goes on for lines, a complaint is one
+        told = getattr(error, "strerror", None) or str(error)
+        reason = told.partition("\n")[0]  # Arrow goes on for lines, a complaint is one
         raise InputError(f"file {path} cannot be read as CSV or Parquet ({reason}).") from None
     except UnicodeDecodeError as error:
         byte = error.object[error.start]

@@ -193,6 +193,8 @@ def read(path: Path) -> TomlTable:
         PlacedError: the file cannot be read or parsed; the message is one sentence.
     """
     try:
+        if path.exists() and not path.is_file():  # a pipe would be waited for
+            raise PlacedError(f"{path} is not a file; give the study, a TOML file.")
         text = path.read_bytes().decode()
     except OSError as error:
         raise PlacedError(f"{path} cannot be read ({error.strerror}).") from None

@@ -219,6 +219,8 @@ def _empirical(table: TomlTable) -> Any:
 
 def _column(file: Path, column: str, table: TomlTable) -> Sequence[float]:
     try:
+        if file.exists() and not file.is_file():  # a pipe would be waited for
+            raise table.error("file", f"is {str(file)!r}, which is not a file")
         with file.open(newline="", encoding="utf-8-sig") as lines:
             rows = csv.DictReader(lines)
             if column not in (rows.fieldnames or ()):
