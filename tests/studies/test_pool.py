@@ -6,6 +6,7 @@ import sys
 import time
 from dataclasses import replace
 
+import jax
 import pytest
 from small_study import HERE, alive, study
 
@@ -223,3 +224,14 @@ def test_memory_that_is_exhausted_costs_its_own_points(tmp_path, as_command):
         if row.number in bad:
             assert "MemoryError" in row.error and "limited to 200 MiB" in row.error
             assert row.failure == ("exception" if as_command else "memory")
+
+
+def test_a_process_that_has_used_jax_is_not_forked(monkeypatch):
+    def refuse(*_):
+        raise AssertionError("a fork")
+
+    jax.jit(lambda x: x + 1)(1.0)
+    for name in ("fork", "forkpty"):
+        monkeypatch.setattr(os, name, refuse)
+    found, _ = outcomes("smooth", points=[GOOD])
+    assert found[0].outputs is not None

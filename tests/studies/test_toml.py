@@ -1,5 +1,6 @@
 """TOML with places: the line of every key is found, in whatever way it is written."""
 
+import os
 import tomllib
 
 import pytest
@@ -112,3 +113,17 @@ def test_a_complaint_knows_that_it_has_a_place(tmp_path):
     table = read(path).table("b", "a table")
     with pytest.raises(PlacedError, match=r"s\.toml, line 3: b\.c is 2; give a text"):
         table.text("c", "a text")
+
+
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "s.toml")
+    with pytest.raises(InputError, match="it is not a file"):
+        read(tmp_path / "s.toml")
+
+
+def test_files_that_a_study_names_are_remembered(tmp_path):
+    (tmp_path / "s.toml").write_text("[a]\nfile = 'data.csv'\n")
+    top = read(tmp_path / "s.toml")
+    inner = top.table("a", "a table")
+    assert inner.also_read(inner.text("file", "a file")) == tmp_path / "data.csv"
+    assert top.files == (tmp_path / "s.toml", tmp_path / "data.csv")

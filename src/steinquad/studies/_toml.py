@@ -194,7 +194,7 @@ def read(path: Path) -> TomlTable:
     """
     try:
         if path.exists() and not path.is_file():  # a pipe would be waited for
-            raise PlacedError(f"{path} is not a file; give the study, a TOML file.")
+            raise PlacedError(f"{path} cannot be read (it is not a file).")
         text = path.read_bytes().decode()
     except OSError as error:
         raise PlacedError(f"{path} cannot be read ({error.strerror}).") from None
