@@ -234,3 +234,33 @@ def test_what_a_function_without_a_file_uses_is_in_its_version():
 
     assert made(1.0, "a") == made(1.0, "a")
     assert len({made(1.0, "a"), made(2.0, "a"), made(1.0, "a + 1"), ""}) == 4
+
+
+def test_a_script_has_the_version_of_its_file(tmp_path):
+    """Also one that was written just before, and whose functions call what it imports."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import math\n"
+        "from steinquad.studies.calls.loading import version_of_object\n"
+        "def f(x: float) -> float:\n"
+        "    return math.sqrt(x)\n"
+        "print(version_of_object(f))\n"
+    )
+    ran = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == hashlib.sha256(script.read_bytes()).hexdigest()[:12]
+
+
+def test_a_script_that_was_edited_while_it_ran_has_a_version_of_its_own(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "from pathlib import Path\n"
+        "from steinquad.studies.calls.loading import version_of_object\n"
+        "def f(x: float) -> float:\n"
+        "    return x\n"
+        "own = Path(__file__)\n"
+        "own.write_text(own.read_text().replace('return x', 'return 2 * x'))\n"
+        "print(version_of_object(f), version_of_object(f))\n"
+    )
+    ran = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
+    first, second = ran.stdout.split()
+    assert first == second != hashlib.sha256(script.read_bytes()).hexdigest()[:12]

@@ -200,10 +200,10 @@ def _version_in_memory(module: ModuleType) -> str:
     if False in verdicts or (None in verdicts and not certain):
         simple = {k: repr(v) for k, v in vars(module).items() if isinstance(v, SIMPLE)}
         codes = [_state(each) for each in _functions(module)]
-        if _strangers.get(module.__name__, (None, b""))[0] is not module.__spec__:
-            _strangers[module.__name__] = (module.__spec__, os.urandom(8))
-        word = _strangers[module.__name__][1]
-        return _digest(b"".join([*codes, repr(sorted(simple.items())).encode(), word]))
+        known = _strangers.get(module.__name__)
+        if known is None or known[0] is not module.__spec__:  # a script has none
+            known = _strangers[module.__name__] = (module.__spec__, os.urandom(8))
+        return _digest(b"".join([*codes, repr(sorted(simple.items())).encode(), known[1]]))
     _sources[module.__name__] = (module.__spec__, source)
     return _digest(source)
 
@@ -214,7 +214,9 @@ def _process_began() -> float:
         ticks = Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19]
     except OSError:
         return 0.0
-    running = time.clock_gettime(time.CLOCK_BOOTTIME) - int(ticks) / os.sysconf("SC_CLK_TCK")
+    # Rounded down to a tick: a script that was written just before it was run is not younger.
+    ended = (int(ticks) + 1) / os.sysconf("SC_CLK_TCK")
+    running = time.clock_gettime(time.CLOCK_BOOTTIME) - ended
     return time.time() - running
 
 
@@ -224,6 +226,9 @@ def _compared(tree: ast.Module, module: ModuleType) -> Iterator[bool | None]:
     None where this cannot be seen, as of what is computed, set twice, or changed by a function.
     """
     bound = Counter(name for node in tree.body for name in _bound(node))
+    # Compiled as a whole, because instructions of a function depend on what the file imports.
+    compiled = compile(tree, module.__file__ or "", "exec", dont_inherit=True)
+    codes = {each.co_name: each for each in compiled.co_consts if isinstance(each, CodeType)}
     changing = {
         name for node in ast.walk(tree) if isinstance(node, ast.Global) for name in node.names
     }
@@ -241,9 +246,9 @@ def _compared(tree: ast.Module, module: ModuleType) -> Iterator[bool | None]:
         value = inspect.unwrap(vars(module)[names[0]])
         if isinstance(node, ast.FunctionDef):
             own = isinstance(value, FunctionType) and value.__code__.co_filename == module.__file__
-            written = _defined(node)
+            written = _written(node, codes)
             known = own and written is not None
-            yield _essence_of(written) == _essence_of(value) if known else None
+            yield written == _essence_of(value) if known else None
         elif isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
             try:
                 literal = ast.literal_eval(node.value)
@@ -273,21 +278,19 @@ def _has_no_effect(node: ast.stmt) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
-def _defined(node: ast.FunctionDef) -> FunctionType | None:
-    """The function that a `def` defines, without its decorators; None if that would run code."""
+def _written(node: ast.FunctionDef, codes: dict[str, CodeType]) -> bytes | None:
+    """The essence of the function that a `def` defines; None if its defaults are computed."""
     given = node.args
     try:
-        for default in [*given.defaults, *given.kw_defaults]:
-            ast.literal_eval(default or ast.Constant(0))
+        defaults = tuple(map(ast.literal_eval, given.defaults))
+        named = {
+            argument.arg: ast.literal_eval(default)
+            for argument, default in zip(given.kwonlyargs, given.kw_defaults, strict=True)
+            if default is not None
+        }
     except ValueError:
         return None
-    every = [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]
-    for argument in filter(None, every):
-        argument.annotation = None
-    node.decorator_list, node.returns = [], None
-    names: dict[str, Any] = {}
-    exec(compile(ast.Module([node], []), "", "exec", dont_inherit=True), names)
-    return names[node.name]
+    return _essence(codes[node.name]) + _texts_of(defaults or None, named or None)
 
 
 def _functions(module: ModuleType) -> Iterator[FunctionType]:
@@ -324,9 +327,12 @@ def _state(function: FunctionType, seen: tuple[FunctionType, ...] = ()) -> bytes
     return b"\x00".join(parts)
 
 
-def _essence_of(function: Any) -> bytes:
-    defaults = repr((function.__defaults__, function.__kwdefaults__))
-    return _essence(function.__code__) + ADDRESS.sub("", defaults).encode()
+def _essence_of(function: FunctionType) -> bytes:
+    return _essence(function.__code__) + _texts_of(function.__defaults__, function.__kwdefaults__)
+
+
+def _texts_of(*values: Any) -> bytes:
+    return ADDRESS.sub("", repr(values)).encode()
 
 
 def _essence(code: CodeType) -> bytes:
