@@ -5,7 +5,7 @@ import pytest
 from made_up_chains import independent, normal
 
 import steinquad as sq
-from steinquad.chains.improve import Expectations
+from steinquad.chains.improve import Expectations, improve
 from steinquad.chains.requested import QUANTILES, Moments
 
 
@@ -14,7 +14,7 @@ def answered(plain, mean, std=0.0):
     k = len(plain)
     number = np.full(k, float(std))
     dof = np.full(k, 1e9)
-    return Expectations(plain, number, mean, number, dof, ("by hand",) * k)
+    return Expectations(plain, number, mean, number, dof, ("by hand",) * k, ("",) * k)
 
 
 @pytest.mark.parametrize("d", (1, 2, 5))
@@ -49,7 +49,7 @@ def test_a_better_mean_takes_its_distance_from_the_variance():
     better[0] += 0.3
     variance = moments.rows(answered(plain, better, std=0.01))[1]
     assert variance.mean == pytest.approx(x.var() - 0.09)
-    assert variance.std == pytest.approx(0.01 + 2 * 0.3 * 0.01)
+    assert variance.std == pytest.approx(0.01 + 2 * 0.3 * 0.01 + 2 * 0.01**2)
     assert variance.low > 0 and variance.low * variance.high == pytest.approx(variance.mean**2)
 
 
@@ -84,3 +84,27 @@ def test_constants_are_exact():
     assert result["one", "variance"].mean == 0.0 and result["one", "50%"].mean == 1.0
     constant = sq.posterior_expectation(known.draws, lambda x: np.ones(len(x)), score=known.score)
     assert constant["f"].mean == 1.0 and constant["f"].std == 0.0
+
+
+def test_a_variance_counts_the_error_of_its_mean():
+    x = independent(1, 50, 1)[0]
+    moments = Moments(x, ["x"], np.full(50, 1 / 50))
+    plain = moments.values.mean(axis=0)
+    outputs = answered(plain, plain, std=1e-9)
+    uncertain = outputs._replace(std=np.r_[0.2, outputs.std[1:]])
+    assert moments.rows(outputs)[1].std < 1e-8
+    assert moments.rows(uncertain)[1].std == pytest.approx(2 * 0.2**2, rel=1e-6)
+
+
+@pytest.mark.parametrize("seed", (0, 1, 2))
+def test_where_the_correction_of_a_mean_is_refused_its_variance_is_the_plain_one(seed):
+    """The square distance from a mean five standard errors off was taken for exact."""
+    draws = np.random.default_rng(seed).standard_normal((4, 500, 1))
+    draws += 5.0 / np.sqrt(2000) - draws.mean()
+    x = draws.reshape(-1, 1)
+    moments = Moments(x, ["x"], np.full(2000, 1 / 2000))
+    data = sq.Dataset(x, moments.values, -x, groups=np.repeat(range(4), 500))
+    mean, variance, *_ = moments.rows(improve(data))
+    assert mean.method == "plain mean" and "was refused: " in mean.warnings[0]
+    assert variance.method == "plain mean" and "of the mean" in variance.warnings[0]
+    assert variance.mean == variance.plain and abs(variance.mean - 1) < 4 * variance.std

@@ -207,7 +207,7 @@ def _by_method(
 
 def _with_warnings(row: SummaryRow, rhat: dict[str, float]) -> SummaryRow:
     """With what is doubtful of this row."""
-    warnings = []
+    warnings = list(row.warnings)
     if rhat.get(row.name, 1.0) > RHAT_LIMIT:
         warnings.append(f"R-hat is {rhat[row.name]:.3g}")
     if row.std > 0 and abs(row.mean - row.plain) > 4 * row.mcse:

@@ -26,7 +26,7 @@ from steinquad.checking.standard_error import (
 )
 from steinquad.dataset import Dataset
 
-__all__ = ["Expectation", "Expectations", "average", "improve", "plain"]
+__all__ = ["PLAIN", "Expectation", "Expectations", "average", "improve", "plain"]
 
 FOLDS = 5
 FEWEST = 20  # draws from which features are tried
@@ -47,6 +47,7 @@ class Expectation(NamedTuple):
     std: float
     dof: float
     method: str
+    refused: str
 
 
 class Expectations(NamedTuple):
@@ -59,6 +60,7 @@ class Expectations(NamedTuple):
         std: its standard error.
         dof: degrees of freedom of `std`.
         method: by which features, or other method, each better answer is.
+        refused: why a correction was not made that held-out draws prefer; empty for most.
     """
 
     plain: Array
@@ -67,6 +69,7 @@ class Expectations(NamedTuple):
     std: Array
     dof: Array
     method: tuple[str, ...]
+    refused: tuple[str, ...]
 
     def each(self) -> list[Expectation]:
         """One value for each output, in the order of the outputs, with numbers of Python."""
@@ -87,7 +90,7 @@ def plain(data: Dataset) -> Expectations:
     mean, std, dof = average(data.fx, data)
     std[constant] = 0.0
     names = tuple("constant" if c else PLAIN for c in constant)
-    return Expectations(mean, std, mean, std, dof, names)
+    return Expectations(mean, std, mean, std, dof, names, ("",) * len(names))
 
 
 def improve(data: Dataset, sparse: int = SPARSE) -> Expectations:
@@ -106,6 +109,9 @@ def improve(data: Dataset, sparse: int = SPARSE) -> Expectations:
         return before
     best = _Best(data, data.fx[:, varying], before.mcse[varying], before.dof[varying])
     _try_features(data, best, sparse)
+    refused = np.full(len(before.method), "", dtype=object)
+    refused[varying] = np.where(best.name == PLAIN, best.refused, "")
+    before = before._replace(refused=tuple(refused))
     changed = np.flatnonzero(best.name != PLAIN)  # the others keep the plain answer to the bit
     if not len(changed):
         return before
@@ -137,16 +143,20 @@ def _try_features(data: Dataset, best: "_Best", sparse: int) -> None:
     size = least_effective_size(data.score, data)
     blocks = folds_of(data, FOLDS, seed=0)  # chains are cut in their order
     held_in = min(data.n - len(block) for block in blocks)
+    refused = ""
     for candidate in candidates(data, held_in, sparse):
         fits = [candidate.fit_outside(data, best.values, block) for block in blocks]
         for order, name in candidate.orders.items():
             imitation = float(np.mean([fit.imitation(order) for fit in fits]))
             if imitation > IMITATION * (fits[0].sizes[order] + FEW_FEATURES) / size:
+                refused = "a correction was refused: the draws take its features for a constant"
                 continue
             ridges = candidate.ridges(order)
             predictions = ([fit.prediction(order, ridge) for fit in fits] for ridge in ridges)
             left = (residuals(best.values, blocks, each) for each in predictions)
             best.compare(name, np.sqrt(1 + imitation), left)
+    if best.before is None:  # not one order could be tried
+        best.refused[:] = refused
 
 
 class _Best:
@@ -165,6 +175,7 @@ class _Best:
         # whose residuals are large at a handful of draws only.
         self.farthest = stdtrit(dof, 1 - FALSE_ALARM / 2) * mcse
         self.freedom = np.minimum(tail_freedom(values, self.weights), LEAST_FREEDOM)
+        self.mcse, self.refused = mcse, np.full(values.shape[1], "", dtype=object)
         self.before: tuple[Array, Array] | None = None
 
     def compare(self, name: str, spread: float, fits: Iterable[Array]) -> None:
@@ -186,7 +197,13 @@ class _Best:
             means[closer], errors[closer] = mean[closer], error[closer]
             sound = tail_freedom(left, self.weights) >= self.freedom
             near = np.abs(mean - average) <= self.farthest
-            better = (error < CLEARLY * self.error) & sound & near
+            smaller = (error < CLEARLY * self.error) & sound
+            for j in np.flatnonzero(smaller & ~near & (self.refused == "")):
+                steps = abs(mean[j] - average[j]) / self.mcse[j]
+                self.refused[j] = (
+                    f"a correction by {name} was refused: it is {steps:.1f} standard errors away"
+                )
+            better = smaller & near
             self.residuals[:, better], self.error[better] = left[:, better], error[better]
             self.name[better], self.spread[better] = name, spread
             self.truncation[better] = self._truncation(mean, error)[better]

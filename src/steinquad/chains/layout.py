@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from steinquad._types import Array, as_finite
+from steinquad._types import Array, as_finite, as_numbers, unmasked
 from steinquad.errors import InputError
 
 __all__ = ["ChainDraws", "is_xarray", "numbered_labels", "read", "tree_node"]
@@ -206,9 +206,11 @@ def _entry_labels(name: str, axes: Sequence[Iterable[Any]]) -> tuple[str, ...]:
 
 def _numeric(name: str, values: Any) -> np.ndarray:
     try:
-        array = np.asarray(values)
-    except ValueError:
+        array = unmasked(values)
+    except (TypeError, ValueError):
         raise InputError(f"{name} is ragged; pass an array of real numbers.") from None
+    if array.dtype.kind == "O":  # numbers as objects, None for what is missing
+        return as_numbers(name, array)
     if array.dtype.kind not in "fiub":
         raise InputError(f"{name} is not numeric ({array.dtype}); pass an array of real numbers.")
     return array.astype(np.float64)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtrit
 
-from steinquad._types import Array, as_finite
-from steinquad.chains.improve import Expectation, Expectations
+from steinquad._types import Array, as_finite, unmasked
+from steinquad.chains.improve import PLAIN, Expectation, Expectations
 from steinquad.chains.layout import ChainDraws, numbered_labels
 from steinquad.chains.row import SummaryRow
 from steinquad.errors import InputError
@@ -56,10 +56,10 @@ class OwnFunction:
         labels: list[str] = []
         for name, given in by_name.items():
             try:
-                array = np.asarray(given)
-            except ValueError:
+                array = unmasked(given)
+            except (TypeError, ValueError):
                 raise InputError(f"f returned a ragged {name!r}; return an array.") from None
-            if array.dtype.kind not in "fiub" or array.shape[:1] != (sample.n,):
+            if array.dtype.kind not in "fiubO" or array.shape[:1] != (sample.n,):
                 raise InputError(
                     f"f returned {array.dtype} of shape {array.shape} as {name!r} for "
                     f"{sample.n} draws; return numbers of shape ({sample.n},) or "
@@ -160,7 +160,10 @@ class Moments:
         (plain, mean, _), (mcse, std, _) = at[1].tolist(), ((at[2] - at[0]) / 2).tolist()
         low, high = at[[0, 2], 2].tolist()
         name = f"{100 * p:g}%"
-        return SummaryRow(self.labels[i], name, plain, mcse, mean, std, low, high, chance.method)
+        method, warnings = chance.method, _warnings(chance)
+        return SummaryRow(
+            self.labels[i], name, plain, mcse, mean, std, low, high, method, warnings
+        )
 
 
 def _half_width(dof: float, std: float) -> float:
@@ -171,18 +174,29 @@ def _half_width(dof: float, std: float) -> float:
 def _mean(label: str, statistic: str, output: Expectation) -> SummaryRow:
     fields = output._asdict()
     half = _half_width(fields.pop("dof"), output.std)
+    fields["warnings"] = _warnings(output)
+    del fields["refused"]
     low, high = output.mean - half, output.mean + half
     return SummaryRow(label, statistic, low=low, high=high, **fields)
 
 
+def _warnings(output: Expectation) -> tuple[str, ...]:
+    return (output.refused,) if output.refused else ()
+
+
 def _variance(label: str, mean: Expectation, square: Expectation) -> SummaryRow:
+    if mean.refused:
+        # The square distance is from a mean that the same features say is far off.
+        why = mean.refused.replace("a correction", "a correction of the mean")
+        plain = {"mean": square.plain, "std": square.mcse, "method": PLAIN, "refused": why}
+        square = square._replace(**plain)
     second = _mean(label, "variance", square)
     moved = mean.mean - mean.plain
     variance = second.mean - moved**2
     if variance <= 0:  # noise; a constant has no variance either way
         return second
-    # The two errors may go together.
-    std = second.std + 2 * abs(moved) * mean.std
+    # The errors may go together; 95 % of the squares of a normal error are below 3.84 variances.
+    std = second.std + 2 * abs(moved) * mean.std + 2 * mean.std**2
     # On a log scale, so that the interval stays positive.
     factor = np.exp(_half_width(square.dof, std) / variance)
     return replace(second, mean=variance, std=std, low=variance / factor, high=variance * factor)

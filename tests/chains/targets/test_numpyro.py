@@ -214,3 +214,30 @@ def test_a_function_without_arguments_is_a_numpyro_model():
     x = 1.0 + 2.0 * independent(4, 100, 1)[..., 0]
     result = sq.posterior_expectation({"a": x}, score=sq.targets.as_target(model))
     assert result["a"].mean == pytest.approx(1.0, abs=1e-6)
+
+
+def test_flat_priors_need_no_sampler():
+    def model(y):
+        mu = numpyro.sample("mu", nd.ImproperUniform(nd.constraints.real, (), (2,)))
+        sigma = numpyro.sample("sigma", nd.ImproperUniform(nd.constraints.positive, (), ()))
+        numpyro.sample("y", nd.Normal(mu.sum(), sigma), obs=y)
+
+    y = np.array([1.0, 2.0, 4.0])
+    target = sq.targets.NumPyro(model, y)
+    points = target.unconstrain({"mu": np.array([[0.5, 0.25]]), "sigma": np.array([2.0])})
+    np.testing.assert_allclose(points, [[0.5, 0.25, np.log(2.0)]])
+    residual = y - 0.75
+    slope = residual.sum() / 4
+    by_hand = [[slope, slope, 1 - 3 + np.sum(residual**2) / 4]]
+    np.testing.assert_allclose(target.score(points), by_hand, rtol=1e-12)
+
+
+def test_a_truncated_student_t_needs_no_sampler():
+    def model():
+        half = nd.LeftTruncatedDistribution(nd.StudentT(3.0, 0.0, 1.0), low=0.0)
+        numpyro.sample("x", half)
+
+    target = sq.targets.NumPyro(model)
+    x = np.array([0.5, 1.0, 2.0])
+    points = target.unconstrain({"x": x})
+    np.testing.assert_allclose(target.score(points)[:, 0], 1 - 4 * x**2 / (3 + x**2), rtol=1e-12)

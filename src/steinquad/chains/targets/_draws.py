@@ -6,7 +6,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from steinquad._types import Array, as_finite, as_points
+from steinquad._types import Array, as_finite, as_numbers, as_points
 from steinquad.errors import InputError
 
 __all__ = ["as_coordinates", "as_draws", "check_support", "in_pieces", "side_by_side"]
@@ -41,7 +41,7 @@ def as_draws(draws: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) ->
         )
     arrays = {}
     for name, shape in shapes.items():
-        array = np.asarray(draws[name])
+        array = as_numbers(f"draws of {name!r}", draws[name])
         if array.ndim == 0 or array.shape[1:] != shape:
             raise InputError(
                 f"draws of {name!r} have shape {array.shape} but the model's variable has shape "

@@ -102,9 +102,12 @@ def _widened(value: Any) -> Any:
 
 def _latent_values(model: Callable[..., Any], args: Any, kwargs: Any) -> dict[str, Any]:
     """A value of every sampled site that is not observed; refused where one is discrete."""
-    from numpyro.handlers import trace
+    from numpyro.handlers import substitute, trace
+    from numpyro.infer import init_to_uniform
 
-    sites = trace(model).get_trace(*args, **kwargs).values()
+    # Not drawn from the prior: flat priors have no draws, and some others no sampler.
+    placed = substitute(model, substitute_fn=init_to_uniform)
+    sites = trace(placed).get_trace(*args, **kwargs).values()
     latent = [s for s in sites if s["type"] == "sample" and not s["is_observed"]]
     for site in latent:
         if site["fn"].support is not None and site["fn"].support.is_discrete:
