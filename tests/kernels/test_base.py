@@ -72,3 +72,23 @@ def test_a_kernel_of_ones_own():
     want = np.prod((1 + ((x[:, None] - y[None]) / scales) ** 2 / 4) ** -2.0, axis=2)
     np.testing.assert_allclose(np.asarray(got), want, rtol=1e-13)
     assert RationalQuadratic.smooth and not Matern.smooth
+
+
+@pytest.mark.parametrize("d", [16, 17, 200])
+def test_the_program_does_not_grow_with_many_coordinates(d):
+    """A line for each of 200 coordinates was compiled for minutes."""
+
+    @dataclass(frozen=True)
+    class Cauchy(Kernel):
+        name = "Cauchy"
+
+        def profile(self, t):
+            return 1 / (1 + t**2)
+
+    x, y, scales = points(d)
+    got = np.asarray(float64(Cauchy().gram)(x, y, 10 * scales))
+    want = np.prod(1 / (1 + ((x[:, None] - y[None]) / (10 * scales)) ** 2), axis=2)
+    np.testing.assert_allclose(got, want, rtol=1e-11)
+    program = jax.make_jaxpr(lambda own: Cauchy().gram(x, y, own))(scales)
+    (scan,) = [each for each in program.eqns if each.primitive.name == "scan"]
+    assert scan.params["unroll"] <= 16 and scan.params["length"] == d

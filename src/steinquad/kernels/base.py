@@ -3,9 +3,12 @@
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
+import jax
 import jax.numpy as jnp
 
 __all__ = ["Kernel"]
+
+MOST_UNROLLED = 16  # coordinates in a line of the program each
 
 
 class Kernel(ABC):
@@ -37,6 +40,12 @@ class Kernel(ABC):
         """
         x, y, lengthscales = jnp.asarray(x), jnp.asarray(y), jnp.asarray(lengthscales)
         value = jnp.ones((x.shape[0], y.shape[0]), jnp.result_type(x, y, lengthscales))
-        for i in range(x.shape[1]):  # no (n, m, d) array
-            value = value * self.profile((x[:, None, i] - y[None, :, i]) / lengthscales[i])
-        return value
+
+        def times(value: Any, coordinate: Any) -> tuple[Any, None]:
+            a, b, scale = coordinate
+            return value * self.profile((a[:, None] - b[None, :]) / scale), None
+
+        # No (n, m, d) array, and beyond some coordinates one program for all: a line for each
+        # would be compiled for minutes.
+        unroll = max(1, min(x.shape[1], MOST_UNROLLED))
+        return jax.lax.scan(times, value, (x.T, y.T, lengthscales), unroll=unroll)[0]
