@@ -4,6 +4,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpyro.distributions as dist
+import pandas as pd
 import pytest
 
 import steinquad as sq
@@ -83,3 +84,64 @@ def test_scores_that_are_not_finite_name_their_row():
 def test_folds_are_an_integer_but_one(folds):
     with pytest.raises(sq.InputError, match="^folds is .* at least 2, or 0 for no check[.]$"):
         sq.estimate(sq.Dataset([0.0, 1.0], [0.0, 1.0]), method=MC, folds=folds)
+
+
+@pytest.mark.parametrize(
+    ("f", "message"),
+    [
+        (lambda x: "hello", "what f returned is not numeric"),
+        (lambda x: ["1"] * len(x), "what f returned is not numeric"),
+        (lambda x: {"a": x[:, 0]}, "what f returned is not numeric .got dict"),
+        (lambda x: (v for v in x), "what f returned is not numeric .got generator"),
+        (lambda x: [[1.0], [1.0, 2.0]] * 10, "what f returned is not numeric"),
+        (lambda x: [10**400] * len(x), "what f returned has an integer beyond"),
+        (lambda x: x[:3, 0], "f returned shape .3,. for 20 points"),
+        (lambda x: None, "f returned shape .. for 20 points"),
+        (lambda x: np.ma.array(x[:, 0], mask=x[:, 0] > 0), "fx contains NaN"),
+        (lambda x: [None] + [1.0] * 19, "fx contains NaN .1 entries, first in row 0"),
+        (lambda x: [pd.NA] + [1.0] * 19, "fx contains NaN .1 entries, first in row 0"),
+    ],
+)
+def test_answers_of_f_that_are_no_numbers_are_one_sentence(f, message):
+    with pytest.raises(sq.InputError, match=f"^{message}"):
+        sq.integrate(f, normal(1), n=20, method=MC)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"seed": 2**63}, "seed is 9223372036854775808"),
+        ({"n": 10**12}, "n is 1000000000000; give at most"),
+        ({"n": 10**9}, "n is 1000000000 in 1 dimensions, more points than memory holds"),
+        ({"rtol": 0.1, "max_n": 10**400}, "max_n is 10*[.]{3}; give at most"),
+        ({"rtol": np.array([0.1, 0.2])}, "rtol is array"),
+        ({"vectorized": np.array([True, False])}, "vectorized is array"),
+        ({"folds": np.array([2, 3])}, "folds is array"),
+        ({"progress": "bar"}, "progress is 'bar'; pass a function"),
+    ],
+)
+def test_options_out_of_range_are_one_sentence(options, message):
+    with pytest.raises(sq.InputError, match=f"^{message}"):
+        sq.integrate(lambda x: x[:, 0], normal(1), **({"n": 20, "method": MC} | options))
+
+
+def test_the_largest_seed_is_a_seed():
+    est = sq.integrate(lambda x: x[:, 0], normal(1), n=20, method=sq.BSN(), seed=2**63 - 1)
+    assert np.isfinite(est.std)
+
+
+def test_an_f_that_writes_into_its_points_changes_nothing():
+    def careless(x):
+        x *= 0.0
+        return x[:, 0] + np.arange(len(x))
+
+    spy = Spy()
+    sq.integrate(careless, normal(1), n=20, method=spy)
+    assert np.ptp(spy.seen[0][0].x) > 0
+
+
+def test_outputs_are_as_many_in_every_round():
+    with pytest.raises(sq.InputError, match="^f returned shape .* return as many outputs"):
+        sq.integrate(
+            lambda x: np.tile(x, (1, 1 + (len(x) > 250))), normal(1), rtol=1e-6, method=MC
+        )

@@ -109,3 +109,74 @@ def test_points_of_weight_zero_can_be_left_out():
     np.testing.assert_array_equal(kept.groups, [0, 1, 1])
     assert kept.with_weight() is kept and sq.Dataset(x, x).with_weight().n == 5
     assert data.take(np.array([0, 1, 2])).with_weight().n == 3  # one is too few to go on with
+
+
+MASKED = np.ma.array(np.ones(20), mask=np.arange(20) == 3)
+
+
+@pytest.mark.parametrize("field", ["x", "fx", "score", "weights", "noise", "groups"])
+def test_a_masked_value_is_missing_in_every_field(field):
+    given = {"x": X[:, 0], "fx": FX} | {field: MASKED}
+    with pytest.raises(sq.InputError, match=f"^{field} (contains NaN|has missing labels)"):
+        sq.Dataset(**given)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"x": 1e200 * X}, "x varies by .*e[+]200, whose powers"),
+        ({"x": 1e-200 * X}, "x varies by .*e-200, whose powers"),
+        ({"score": 1e200 * X}, "score times the range of x reaches .*e[+]20"),
+        ({"noise": 1e300}, "noise reaches 1.0e[+]300"),
+        ({"fx": [10**400] * 20}, "fx has an integer beyond what float64 holds"),
+        ({"sampled": np.array([True, False])}, "sampled is array.*; give True or False"),
+        ({"names": 5}, "names is 5; give a string for each coordinate"),
+        ({"names": [0, 1]}, "names is .0, 1.; give a string"),
+        ({"groups": ["a"] * 10 + [None] * 10}, "groups has missing labels"),
+        ({"groups": [[1], [1, 2]] * 10}, "groups is ragged"),
+        (
+            {"weights": np.r_[1e308, np.full(19, 1e-308)]},
+            "weights has a least value of 0 and 1 that are not zero",
+        ),
+    ],
+)
+def test_extreme_and_nonsensical_fields_are_one_sentence(change, message):
+    with pytest.raises(sq.InputError, match=f"(?s)^{message}") as caught:
+        sq.Dataset(**({"x": X, "fx": FX} | change))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("size", [1e308, 1e-320])
+def test_weights_of_any_size_are_known_up_to_a_constant(size):
+    data = sq.Dataset(X, FX, weights=np.full(20, size))
+    np.testing.assert_allclose(data.effective_weights, np.ones(20), rtol=1e-12)
+
+
+def test_groups_may_be_labels_of_any_type():
+    groups = np.array([("a", 1)[i // 10] for i in range(20)], dtype=object)
+    assert sq.Dataset(X, FX, groups=groups).groups.tolist() == [0] * 10 + [1] * 10
+
+
+@pytest.mark.parametrize("d", [1, 2, 5])
+def test_copies_of_independent_draws_count_once(d):
+    x = np.random.default_rng(d).standard_normal((8, d))
+    rows = np.random.default_rng(0).permutation(np.repeat(np.arange(8), 10))
+    once = sq.Dataset(x[rows], x[rows].sum(axis=1)).counted_once(continuous=True)
+    assert once.n == 8 and once.weights is None
+    uneven = np.repeat(np.arange(8), np.arange(1, 9))
+    once = sq.Dataset(x[uneven], x[uneven].sum(axis=1), -x[uneven]).counted_once()
+    assert once.n == 8 and once.weights.tolist() == list(range(1, 9))
+    assert once.x.tolist() == x.tolist()
+
+
+def test_chains_noisy_runs_and_discrete_points_may_repeat():
+    x = np.repeat(X[:, 0], 5)
+    fx, rng = np.cos(x), np.random.default_rng(0)
+    for data in (
+        sq.Dataset(x, fx, -x, groups=np.zeros(100)),
+        sq.Dataset(x, fx, -x, noise=0.1),
+        sq.Dataset(x, fx + rng.standard_normal(100), -x),
+        sq.Dataset(x, fx, -x, sampled=False),
+        sq.Dataset(x, fx),  # of which nobody said that it has a density
+    ):
+        assert data.counted_once() is data

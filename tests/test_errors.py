@@ -2,7 +2,9 @@
 
 import pickle
 
-from steinquad.errors import InputError
+import numpy as np
+
+from steinquad.errors import InputError, shown
 
 
 def test_an_error_knows_its_argument_and_problem():
@@ -23,3 +25,15 @@ def test_errors_come_back_from_other_processes_whole():
         "n",
         "is 1; give more",
     )
+
+
+class Unprintable:
+    def __repr__(self):
+        raise RuntimeError("no")
+
+
+def test_values_are_shown_short_and_on_one_line():
+    assert shown("a") == "'a'" and shown(-1) == "-1"
+    assert "\n" not in shown(np.zeros((30, 3))) and len(shown("x" * 1000)) == 80
+    assert shown(10**5000) == "int that cannot be printed"
+    assert shown(Unprintable()) == "Unprintable that cannot be printed"

@@ -8,6 +8,7 @@ import numpy as np
 from steinquad._types import Array, Progress
 from steinquad.dataset import Dataset
 from steinquad.designs import Design, Sample
+from steinquad.errors import InputError
 from steinquad.estimate import Estimate
 from steinquad.fit import Status, WarmStart
 from steinquad.measures import Measure
@@ -140,6 +141,12 @@ class _Known:
             except Exception as error:
                 self._keep(error)
                 raise
+            known = next((value.shape for _, value in self.values.values()), fx.shape[1:])
+            if known != fx.shape[1:]:
+                raise InputError(
+                    f"f returned shape {fx.shape} after rounds of shape (n, *{known}); return as "
+                    "many outputs every time."
+                )
             self.values.update(zip(new, zip(rows, fx, strict=True), strict=True))
         return np.stack([self.values[key][1] for key in keys])
 

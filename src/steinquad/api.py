@@ -9,10 +9,20 @@ import numpy as np
 from steinquad._float64 import float64
 from steinquad._threads import few_threads
 from steinquad._tolerance import Rounds, until
-from steinquad._types import Array, Progress, as_count, is_count, no_progress
+from steinquad._types import (
+    Array,
+    Progress,
+    as_count,
+    as_flag,
+    as_fraction,
+    as_numbers,
+    as_seed,
+    is_count,
+    no_progress,
+)
 from steinquad.dataset import Dataset, check_inside
 from steinquad.designs import Design, Sample
-from steinquad.errors import InputError
+from steinquad.errors import InputError, shown
 from steinquad.estimate import Estimate
 from steinquad.fit import Context, Status, WarmStart
 from steinquad.measures import Draws, Measure, as_measure
@@ -20,6 +30,8 @@ from steinquad.methods.base import Method
 from steinquad.methods.choose import Choose
 
 __all__ = ["estimate", "integrate"]
+
+MOST_NUMBERS = 200_000_000  # coordinates of all points, beyond which memory ends the process
 
 
 @float64
@@ -70,19 +82,25 @@ def integrate(
     method = _as_method(method, folds)
     design = method.design if design is None else design
     if not isinstance(design, Design):
-        raise InputError(f"design is {design!r}; pass a design such as sq.designs.Sobol().")
+        raise InputError(f"design is {shown(design)}; pass a design such as sq.designs.Sobol().")
     if n is None and isinstance(measure, Draws):
         n = len(measure.x)
     if rtol is not None:
-        _check_tolerance(rtol, max_n, measure)
+        rtol, max_n = as_fraction("rtol", rtol), as_count("max_n", max_n, 2)
+        if isinstance(measure, Draws):
+            raise InputError("measure is Draws, which has no further points; leave rtol out.")
         n = design.first_round(max_n) if n is None else n
     if n is None:
         raise InputError(
             "n is missing; say how many evaluations of f to make, e.g. n=1000, or pass rtol=."
         )
-    n = as_count("n", n, 2)
-    _check_seed(seed)
-    report = progress or no_progress
+    n, seed = as_count("n", n, 2), as_seed(seed)
+    if n * measure.dim > MOST_NUMBERS:
+        raise InputError(
+            f"n is {n} in {measure.dim} dimensions, more points than memory holds; take at most "
+            f"{MOST_NUMBERS // measure.dim}, or average answers of several seeds."
+        )
+    vectorized, report = as_flag("vectorized", vectorized), _as_progress(progress)
 
     def evaluated(x: Array) -> Array:
         return _evaluate(f, x, vectorized)
@@ -90,7 +108,7 @@ def integrate(
     def fit(data: Dataset, start: WarmStart | None) -> Estimate:
         # Stopping when the std is small favors one that is too small, so it has to be checked.
         checks, widen = (folds, False) if rtol is None else (folds or 2, True)
-        context = Context(int(seed), report, start)
+        context = Context(seed, report, start)
         return _estimate(data, measure, method, context, folds=checks, widen=widen)
 
     if rtol is None:
@@ -98,7 +116,9 @@ def integrate(
         return _noted(fit(sample.dataset(evaluated(sample.x)), None), sample)
     if n > max_n:
         raise InputError(f"n is {n} but max_n is {max_n}; begin with fewer points or allow more.")
-    rounds = Rounds(design, measure, evaluated, n=n, max_n=int(max_n), seed=seed)
+    rounds = Rounds(
+        design, measure, evaluated, n=n, max_n=min(max_n, MOST_NUMBERS // measure.dim), seed=seed
+    )
     return _noted(*until(rtol, rounds, fit, report))
 
 
@@ -132,9 +152,8 @@ def estimate(
     """
     if not isinstance(data, Dataset):
         raise InputError(f"data is {type(data).__name__}; pass sq.Dataset(x, fx, score).")
-    _check_seed(seed)
     known = None if measure is None else as_measure(measure)
-    context = Context(int(seed), progress or no_progress)
+    context = Context(as_seed(seed), _as_progress(progress))
     return _estimate(data, known, _as_method(method, folds), context, folds=folds)
 
 
@@ -187,10 +206,9 @@ def _complete(data: Dataset, measure: Measure) -> Dataset:
 def _evaluate(f: Callable[[Any], Any], x: Array, vectorized: bool) -> Array:
     if not callable(f):
         raise InputError(f"f is {type(f).__name__}; pass a function of a batch of points (n, d).")
-    values = f(x) if vectorized else [f(point) for point in x]
-    if np.iscomplexobj(values):
-        raise InputError("f returned complex values; integrate its real and imaginary parts.")
-    array = np.asarray(values, dtype=np.float64)
+    own = x.copy()  # f may write into what it is given
+    values = f(own) if vectorized else [f(point) for point in own]
+    array = as_numbers("what f returned", values)
     if array.ndim not in (1, 2) or len(array) != len(x):
         raise InputError(
             f"f returned shape {array.shape} for {len(x)} points; return ({len(x)},) or "
@@ -199,24 +217,19 @@ def _evaluate(f: Callable[[Any], Any], x: Array, vectorized: bool) -> Array:
     return array
 
 
-def _check_seed(seed: int) -> None:
-    if not is_count(seed, 0):
-        raise InputError(f"seed is {seed!r}; give an integer >= 0.")
+def _as_progress(progress: Any) -> Progress:
+    if progress is not None and not callable(progress):
+        raise InputError(f"progress is {shown(progress)}; pass a function, or None.")
+    return no_progress if progress is None else progress
 
 
 def _as_method(method: Any, folds: int) -> Method:
     """A method, by default `Choose()`, with as many folds as asked for if it makes its own."""
     if not is_count(folds, 0) or folds == 1:
-        raise InputError(f"folds is {folds!r}; give an integer of at least 2, or 0 for no check.")
+        raise InputError(
+            f"folds is {shown(folds)}; give an integer of at least 2, or 0 for no check."
+        )
     method = Choose() if method is None else method
     if not isinstance(method, Method):
-        raise InputError(f"method is {method!r}; pass a method object such as sq.BSN().")
-    return method.with_folds(int(folds)) if folds else method
-
-
-def _check_tolerance(rtol: float, max_n: int, measure: Measure) -> None:
-    if isinstance(rtol, bool | str) or not 0 < rtol < 1:
-        raise InputError(f"rtol is {rtol!r}; give a number between 0 and 1.")
-    as_count("max_n", max_n, 2)
-    if isinstance(measure, Draws):
-        raise InputError("measure is Draws, which has no further points; leave rtol out.")
+        raise InputError(f"method is {shown(method)}; pass a method object such as sq.BSN().")
+    return method.with_folds(as_count("folds", folds, 2)) if folds else method

@@ -1,19 +1,20 @@
 """Evaluations of an integrand: points, values and, where known, scores."""
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from steinquad._types import Array, ArrayLike, as_finite, as_points
-from steinquad.errors import InputError
+from steinquad._types import Array, ArrayLike, as_finite, as_flag, as_points, is_missing, unmasked
+from steinquad.errors import InputError, shown
 from steinquad.support import Support
 
 __all__ = ["Dataset", "as_weights", "check_inside"]
 
 BY_POINT = ("x", "fx", "score", "weights", "noise", "groups")  # fields with a row for each point
+COPIES = 0.9  # of the points, distinct ones at most, where copies are no rare coincidence
 SMALLEST_SPREAD, LARGEST_SPREAD = 1e-60, 1e60  # of f: fourth powers are formed
 
 
@@ -75,25 +76,25 @@ class Dataset:
         if dim == 0:
             raise InputError("x has no columns; give points of shape (n, d).")
         columns = _outputs(values, n)
-        names = _column_names(x, dim) if names is None else tuple(names)
-        if len(names) != dim:
-            raise InputError(
-                f"names has {len(names)} entries but x has {dim} coordinates; give one for each."
-            )
+        _check_spread("x", points, "use other units")
+        names = _column_names(x, dim) if names is None else _names(names, dim)
         box = None if support is None else Support.parse(support, dim, names)
         if box is not None:
             check_inside(points, box)
+        gradients = None if score is None else _like("score", score, points)
+        if gradients is not None:
+            _check_scores(gradients, points)
         # The one assignment: a frozen dataclass has no other way to set checked fields.
         vars(self).update(
             x=points,
             fx=columns,
-            score=None if score is None else _like("score", score, points),
+            score=gradients,
             support=box,
             weights=None if weights is None else as_weights(weights, n),
             names=names,
             noise=None if noise is None else _noise(noise, n, columns.shape[1]),
             groups=None if groups is None else _groups(groups, n),
-            sampled=bool(sampled),
+            sampled=as_flag("sampled", sampled),
             scalar=values.ndim == 1,
         )
 
@@ -152,6 +153,33 @@ class Dataset:
         used = np.flatnonzero(self.effective_weights > 0)
         return self.take(used) if 2 <= len(used) < self.n else self
 
+    def counted_once(self, *, continuous: bool = False) -> "Dataset":
+        """Copies of an evaluation as one that weighs as much as all of them.
+
+        Independent draws of a continuous measure never repeat, so copies are no further evidence
+        and must not make an error bar smaller. Points of chains (`groups`) repeat rightly, runs
+        with noise may be replicated, and other values at the same point are such runs too.
+
+        Args:
+            continuous: whether the points are known to be of a measure with a density; data with
+                scores are.
+
+        Returns:
+            The same data where at most a tenth of them are copies.
+        """
+        exact = self.sampled and self.groups is None and self.noise is None
+        known = continuous or self.score is not None
+        if not (exact and known) or len(np.unique(self.x[:, 0])) > COPIES * self.n:
+            return self
+        rows = np.concatenate([self.x, self.fx], axis=1)
+        _, first, which = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+        if not 2 <= len(first) <= COPIES * self.n:
+            return self
+        order = np.argsort(first)
+        weights = np.bincount(which.ravel(), weights=self.weights)[order].astype(np.float64)
+        equal = np.ptp(weights) == 0
+        return self.take(first[order])._with(weights=None if equal else weights)
+
     @property
     def constant(self) -> np.ndarray:
         """Which outputs take one value at all points, (k,); their integral is that value."""
@@ -194,14 +222,42 @@ def _outputs(values: Array, n: int) -> Array:
             f"pass values of shape ({n},) or ({n}, k)."
         )
     columns = values.reshape(n, -1)
-    spread = np.ptp(columns, axis=0)
+    _check_spread("fx", columns, "multiply f by a constant and divide the answer by it")
+    return columns
+
+
+def _check_spread(name: str, columns: Array, remedy: str) -> None:
+    """Refuse columns (n, m) with a range whose powers overflow or vanish."""
+    with np.errstate(over="ignore"):
+        spread = np.ptp(columns, axis=0)
     extreme = spread[(spread > 0) & ((spread < SMALLEST_SPREAD) | (spread > LARGEST_SPREAD))]
     if len(extreme):
         raise InputError(
-            f"fx varies by {extreme[0]:.1e}, whose powers float64 cannot hold; "
-            "multiply f by a constant and divide the answer by it."
+            f"{name} varies by {extreme[0]:.1e}, whose powers float64 cannot hold; {remedy}."
         )
-    return columns
+
+
+def _check_scores(score: Array, points: Array) -> None:
+    """Refuse scores that are beyond any density on the scale of the points."""
+    with np.errstate(over="ignore"):
+        sizes = np.abs(score).max(axis=0) * np.ptp(points, axis=0)
+    if sizes.max() > LARGEST_SPREAD:
+        raise InputError(
+            f"score times the range of x reaches {sizes.max():.1e}, whose powers float64 cannot "
+            "hold; check the units of the scores, or leave out points on the boundary."
+        )
+
+
+def _names(names: Any, dim: int) -> tuple[str, ...]:
+    """Names of the coordinates that somebody gave, one for each."""
+    given = [names] if isinstance(names, str) else names
+    if not isinstance(given, Iterable) or not all(isinstance(name, str) for name in given):
+        raise InputError(f"names is {shown(names)}; give a string for each coordinate.")
+    if len(given := tuple(given)) != dim:
+        raise InputError(
+            f"names has {len(given)} entries but x has {dim} coordinates; give one for each."
+        )
+    return given
 
 
 def _column_names(x: Any, dim: int) -> tuple[str, ...]:
@@ -228,7 +284,7 @@ def as_weights(weights: ArrayLike, n: int) -> Array:
         weights: importance weights up to a constant.
         n: number of points.
     """
-    array = as_finite("weights", weights, ndim=(1,))
+    array = _in_range(as_finite("weights", weights, ndim=(1,)))
     if len(array) != n:
         raise InputError(f"weights has {len(array)} entries but x has {n} points.")
     if array.min() < 0 or np.count_nonzero(array) < 2:
@@ -237,6 +293,13 @@ def as_weights(weights: ArrayLike, n: int) -> Array:
             "not zero; pass numbers >= 0, at least two of them positive."
         )
     return array
+
+
+def _in_range(array: Array) -> Array:
+    """Weights whose sum float64 holds: they are known up to a constant only."""
+    largest = array.max(initial=0.0)
+    extreme = largest > 0 and not SMALLEST_SPREAD < largest < LARGEST_SPREAD
+    return array / largest if extreme else array
 
 
 def _noise(noise: ArrayLike, n: int, k: int) -> Array:
@@ -250,11 +313,25 @@ def _noise(noise: ArrayLike, n: int, k: int) -> Array:
         )
     if array.min() < 0:
         raise InputError("noise has negative entries; give standard deviations >= 0.")
+    if array.max() > LARGEST_SPREAD:
+        raise InputError(
+            f"noise reaches {array.max():.1e}, whose powers float64 cannot hold; "
+            "multiply f and its noise by a constant and divide the answer by it."
+        )
     return np.broadcast_to(array, (n, k)).copy()
 
 
 def _groups(groups: ArrayLike, n: int) -> np.ndarray:
-    array = np.asarray(groups)
+    try:
+        array = unmasked(groups)
+    except (TypeError, ValueError):
+        raise InputError("groups is ragged; pass a label for each point.") from None
+    if array.dtype.kind == "O":
+        # Labels of several types cannot be sorted: each is one by its text.
+        labels = ["" if is_missing(label) else str(label) for label in array.ravel()]
+        array = np.array(labels).reshape(array.shape)
+    if np.any(array == "") if array.dtype.kind == "U" else np.any(array != array):
+        raise InputError("groups has missing labels; give the group of every point.")
     if array.shape != (n,):
         raise InputError(f"groups has shape {array.shape} but x has {n} points; pass ({n},).")
     _, first, labels = np.unique(array, return_index=True, return_inverse=True)

@@ -1,6 +1,10 @@
 """The one exception for wrong input, so that callers and the command can tell it from a bug."""
 
-__all__ = ["InputError"]
+from typing import Any
+
+__all__ = ["InputError", "shown"]
+
+LONGEST = 80  # characters of a value in a message
 
 
 class InputError(ValueError):
@@ -33,3 +37,17 @@ class InputError(ValueError):
         error = cls(f"{argument} {problem}.")
         error.argument, error.problem = argument, problem
         return error
+
+
+def shown(value: Any) -> str:
+    """A value as a message shows it: on one line, and short.
+
+    Args:
+        value: anything; one that Python cannot print, such as an integer of 5,000 digits, is
+            named by its type.
+    """
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:  # whatever somebody's `__repr__` raises
+        return f"{type(value).__name__} that cannot be printed"
+    return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtrit
 
-from steinquad._types import Array, as_points
+from steinquad._types import Array, as_flag, as_fraction, as_points
 from steinquad.dataset import Dataset
 from steinquad.errors import InputError
 from steinquad.fit import Check, Fit, Status
@@ -92,8 +92,7 @@ class Estimate:
             Lower and upper end, floats for one integrand, else (k,) each; outputs one by one, not
             jointly.
         """
-        if not 0 < level < 1:
-            raise InputError(f"level is {level!r}; give a probability between 0 and 1.")
+        level = as_fraction("level", level)
         # With infinite degrees of freedom this is the quantile of the normal distribution.
         half = stdtrit(self.dof, 0.5 + level / 2) * self.std
         return self.mean - half, self.mean + half
@@ -109,6 +108,7 @@ class Estimate:
         Returns:
             Predictions, or a pair of predictions and standard deviations with `return_std`.
         """
+        return_std = as_flag("return_std", return_std)
         if self.fit.model is None:
             raise InputError(
                 f"the estimate by {self.method} carries no model of f to predict with."

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from steinquad._types import Array, ArrayLike, is_count
-from steinquad.errors import InputError
+from steinquad.errors import InputError, shown
 
 __all__ = ["Support"]
 
@@ -133,7 +133,8 @@ class Support:
         # A pair such as (0, 1) would not say of which coordinates.
         if isinstance(spec, str | bool | int | float | tuple | list | np.ndarray):
             raise InputError(
-                f"support is {spec!r}; give {{coordinate: (low, high)}}, None for an open side."
+                f"support is {shown(spec)}; give {{coordinate: (low, high)}}, "
+                "None for an open side."
             )
         return cls._from_constraint(spec, dim)
 
@@ -145,7 +146,7 @@ class Support:
             if not is_count(i, 0) or i >= dim:
                 known = ", ".join(map(repr, names)) or f"0 to {dim - 1}"
                 raise InputError(
-                    f"support names coordinate {coordinate!r}; the coordinates are {known}."
+                    f"support names coordinate {shown(coordinate)}; the coordinates are {known}."
                 )
             try:
                 a, b = sides
@@ -153,7 +154,7 @@ class Support:
                 high[i] = np.inf if b is None else float(b)
             except (OverflowError, TypeError, ValueError):
                 raise InputError(
-                    f"support of coordinate {coordinate!r} is {sides!r}; "
+                    f"support of coordinate {shown(coordinate)} is {shown(sides)}; "
                     "give a pair (low, high) with None for an open side."
                 ) from None
         return cls.box(low, high, dim)

@@ -70,3 +70,30 @@ def test_a_method_with_nothing_but_fit_has_every_other_member():
     assert method.light is method and method.with_folds(3) is method
     assert method.obstacle(sq.Dataset([0.0, 1.0], [0.0, 1.0]), None) is None
     assert isinstance(method.design, sq.designs.IID)
+
+
+@pytest.mark.parametrize(
+    "method", [sq.MonteCarlo(), sq.BayesianQuadrature()], ids=lambda m: m.name
+)
+def test_copies_of_points_make_no_smaller_std(method):
+    """Eight points, ten times each, were 13 std off and converged."""
+    x = np.random.default_rng(0).standard_normal(8)
+    many = np.random.default_rng(1).permutation(np.repeat(x, 10))
+    normal = dist.Normal(0, 1)
+    once = sq.estimate(sq.Dataset(x, np.exp(x)), measure=normal, method=method)
+    copies = sq.estimate(sq.Dataset(many, np.exp(many)), measure=normal, method=method)
+    assert copies.std == pytest.approx(once.std, rel=1e-3)
+    assert copies.mean == pytest.approx(once.mean, rel=1e-6) and copies.n == 8
+    assert "only 8 of 80 points are distinct" in copies.status.message
+
+
+class NoStd(sq.Method):
+    name = "NoStd"
+
+    def fit(self, data, measure, context):
+        return sq.Fit(theta0=data.fx[0], covariance=np.full((1, 1), np.inf), model=None)
+
+
+def test_an_answer_without_a_finite_std_is_not_converged():
+    status = NoStd().estimate(sq.Dataset([0.0, 1.0], [1.0, 2.0])).status
+    assert status.code == "not_finite" and "finite mean and std" in status.message

@@ -5,9 +5,9 @@ import numpy as np
 from steinquad._types import Array
 from steinquad.checking.standard_error import far_from_average
 from steinquad.dataset import Dataset
-from steinquad.fit import Status
+from steinquad.fit import Fit, Status
 
-__all__ = ["beside_average", "well_informed"]
+__all__ = ["beside_average", "copies_told", "in_finite_numbers", "well_informed"]
 
 # Points that carry the integral, (sum f)^2 / sum f^2. Around 100 the plain average is uncertain by
 # a tenth of itself; far below, no method can know what f is like where its mass lies.
@@ -72,6 +72,36 @@ def well_informed(status: Status, data: Dataset) -> Status:
     if carried[worst] >= FEW or status.code == "suspect":
         return _noted(status, few)
     return Status("suspect", f"{few}; the std cannot know what no point has seen: add points")
+
+
+def copies_told(status: Status, distinct: int, given: int) -> Status:
+    """The status, with a note where points were copies of others and so counted once.
+
+    Args:
+        status: of the answer so far.
+        distinct: number of points that were used.
+        given: number of points in the data.
+    """
+    if distinct == given or status.final:
+        return status
+    note = f"only {distinct} of {given} points are distinct; copies count once in the std"
+    return _noted(status, f"{note}, pass groups= if they are of a chain")
+
+
+def in_finite_numbers(fit: Fit) -> Status:
+    """The status of a fit; `not_finite` where it has no mean or no std and does not say so.
+
+    Args:
+        fit: the answer in its last form.
+    """
+    finite = np.isfinite(fit.mean).all() and np.isfinite(fit.std).all()
+    if finite or fit.status.doubtful:
+        return fit.status
+    return Status(
+        "not_finite",
+        "the fit has no finite mean and std; check x, f and scores for extreme values, or try "
+        "another method",
+    )
 
 
 def _noted(status: Status, note: str) -> Status:

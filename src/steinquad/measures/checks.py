@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from steinquad._types import Array, as_count, as_points
+from steinquad._types import Array, as_count, as_points, as_seed
 from steinquad.errors import InputError
 
 __all__ = ["as_draw_request", "as_names", "as_probabilities", "as_samples"]
@@ -61,9 +61,9 @@ def as_draw_request(n: Any, seed: Any) -> tuple[int, int]:
 
     Args:
         n: number of draws, at least 1.
-        seed: at least 0.
+        seed: from 0 to below 2^63.
     """
-    return as_count("n", n, 1), as_count("seed", seed, 0)
+    return as_count("n", n, 1), as_seed(seed)
 
 
 def as_samples(values: Any, n: int, dim: int) -> Array:

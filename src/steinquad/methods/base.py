@@ -10,7 +10,12 @@ import numpy as np
 from steinquad.checking.error_bar import check_of, checked, widened
 from steinquad.checking.folds import folds_of, others
 from steinquad.checking.held_out import HeldOut
-from steinquad.checking.plausibility import beside_average, well_informed
+from steinquad.checking.plausibility import (
+    beside_average,
+    copies_told,
+    in_finite_numbers,
+    well_informed,
+)
 from steinquad.dataset import Dataset
 from steinquad.designs import IID, Design
 from steinquad.errors import InputError
@@ -149,15 +154,18 @@ class Method(ABC):
             Mean, std and status in the units of f, with the fit behind them and the check if one
             was made.
         """
-        data = data.with_weight()
+        given = data.with_weight()
+        data = given.counted_once(continuous=measure is not None)
         fit = self.checked_fit(data, measure, context)
         status = well_informed(beside_average(fit.status, fit.mean, data), data)
+        status = copies_told(status, data.n, given.n)
         fit = replace(fit, status=status)
         checkable = fit.check is None and not (self.averages or self.holds_out or status.final)
         if folds and checkable:
             split = folds_of(data, folds, context.seed)
             check = check_of(self.hold_out(split, data, measure, fit, context), fit.mean)
             fit = checked(widened(fit, check) if widen else fit, check)
+        fit = replace(fit, status=in_finite_numbers(fit))
         return Estimate.of(fit, data, measure, method=self.name)
 
     def winner(self, fit: Fit) -> "Method":
