@@ -65,7 +65,10 @@ class Factored:
         residual = outside + basis @ (shrink * z)
         leverage = w[:, None] + basis**2 @ (1.0 - shrink)
         center = vt @ (scale * self.feature_mean[:size])
-        variance = (1.0 / self.total + center**2 @ (1.0 / precision)) / betas
+        unscaled = 1.0 / self.total + center**2 @ (1.0 / precision)
+        # One effective draw leaves no degree of freedom, so nothing is known of the noise.
+        unknown = np.full_like(betas, np.inf)
+        variance = np.divide(unscaled, betas, out=unknown, where=betas > 0)
         theta0 = shift - self.feature_mean[:size] @ weights
         root = self.root[:, None]
         plain = np.divide(residual, root, out=np.zeros_like(residual), where=root > 0)
