@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import numpy as np
+import pandas as pd
 import pytest
 from small_study import HERE
 
@@ -75,3 +77,29 @@ def test_a_command_that_answers_a_batch_wrongly(said, words):
     call = replace(CALL, style="batch", input="json", command=("echo", said))
     for found in evaluate(call, [GOOD, BAD], [0, 1]):
         assert found.failure == "answer" and words in found.error
+
+
+MASKED = np.ma.array([1.0, 2.0], mask=[False, True])
+
+
+@pytest.mark.parametrize("answer", [MASKED[1], {"f": MASKED[1]}, MASKED[1:], pd.NA, None, [None]])
+def test_a_missing_number_is_no_answer(answer):
+    (found,) = evaluate(CALL, [GOOD], [0], Loaded(lambda a, b: answer, "v"))
+    assert found.failure == "answer" and found.outputs is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (MASKED, "output 'f' is nan"),
+        ({"f": MASKED}, "output 'f' is nan"),
+        ([MASKED[:1], MASKED[1:]], "output 'f' is nan"),
+        (pd.Series([1.0, None], dtype="Float64"), "output 'f' is "),
+        (np.array([1.0, None], dtype=object), "None, not a real number"),
+        ([1.0, 10**400], "integer beyond what floats hold"),
+    ],
+)
+def test_a_missing_number_of_a_batch_is_no_answer(answer, words):
+    call = replace(CALL, style="batch")
+    for found in evaluate(call, [GOOD, BAD], [0, 1], Loaded(lambda x: answer, "v")):
+        assert found.failure == "answer" and words in found.error and found.outputs is None

@@ -55,12 +55,14 @@ def rows_of_batch(answer: Any, call: Call, count: int) -> list[tuple[float, ...]
     """
     import numpy as np
 
+    from steinquad._types import unmasked  # what is masked is missing, and so no number
+
     if isinstance(answer, Mapping):
         lacking = [name for name in call.outputs if name not in answer]
         if lacking:
             raise AnswerError(f"no output {lacking[0]!r} in the answer")
-        answer = np.stack([np.asarray(answer[name]) for name in call.outputs], axis=-1)
-    array = np.asarray(answer)
+        answer = np.stack([unmasked(answer[name]) for name in call.outputs], axis=-1)
+    array = unmasked(answer)
     shape = (count, len(call.outputs))
     if array.shape == (count,) and len(call.outputs) == 1:
         array = array[:, None]
@@ -71,12 +73,18 @@ def rows_of_batch(answer: Any, call: Call, count: int) -> list[tuple[float, ...]
 
 def _number(value: Any, name: str) -> float:
     if getattr(value, "ndim", None) == 0:
+        if getattr(value, "mask", False):  # the number under a mask means nothing
+            raise AnswerError(f"output {name!r} is masked, so missing")
         value = value.item()
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise AnswerError(f"output {name!r} is {_short(value)}, not a real number")
-    if not math.isfinite(value):
-        raise AnswerError(f"output {name!r} is {float(value)}")
-    return float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        raise AnswerError(f"output {name!r} is an integer beyond what floats hold") from None
+    if not math.isfinite(number):
+        raise AnswerError(f"output {name!r} is {number}")
+    return number
 
 
 def parsed(file: Path, call: Call, count: int) -> Sequence[tuple[float, ...]]:
