@@ -125,7 +125,7 @@ def unmasked(values: Any) -> np.ndarray:
             return np.asarray(values.data)
         if values.dtype.kind in NO_NUMBERS:
             raise TypeError
-        return np.asarray(values.astype(np.float64).filled(np.nan))
+        return np.asarray(np.ma.filled(values.astype(np.float64), np.nan))
     if isinstance(values, list | tuple):
         wrapped = list | tuple | np.ma.MaskedArray
         return np.asarray([unmasked(v) if isinstance(v, wrapped) else v for v in values])

@@ -217,10 +217,12 @@ def _evaluate(f: Callable[[Any], Any], x: Array, vectorized: bool) -> Array:
     return array
 
 
-def _as_progress(progress: Any) -> Progress:
-    if progress is not None and not callable(progress):
+def _as_progress(progress: Progress | None) -> Progress:
+    if progress is None:
+        return no_progress
+    if not callable(progress):
         raise InputError(f"progress is {shown(progress)}; pass a function, or None.")
-    return no_progress if progress is None else progress
+    return progress
 
 
 def _as_method(method: Any, folds: int) -> Method:

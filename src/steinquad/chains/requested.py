@@ -196,7 +196,9 @@ def _variance(label: str, mean: Expectation, square: Expectation) -> SummaryRow:
     if variance <= 0:  # noise; a constant has no variance either way
         return second
     # The errors may go together; 95 % of the squares of a normal error are below 3.84 variances.
-    std = second.std + 2 * abs(moved) * mean.std + 2 * mean.std**2
+    own = 2 * abs(moved) * mean.std + 2 * mean.std**2
+    # The plain variance is that around the plain mean, and its standard error is known.
+    std = second.std if mean.method == square.method == PLAIN else second.std + own
     # On a log scale, so that the interval stays positive.
     factor = np.exp(_half_width(square.dof, std) / variance)
     return replace(second, mean=variance, std=std, low=variance / factor, high=variance * factor)
