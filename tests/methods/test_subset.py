@@ -50,7 +50,8 @@ def test_errors_are_small_and_within_the_std():
 
 def test_chains_count_their_autocorrelation():
     rng = np.random.default_rng(0)
-    x = np.repeat(rng.standard_normal((1000, 1)), 4, axis=0)  # every draw four times
+    x = np.repeat(rng.standard_normal((1000, 1)), 4, axis=0)  # every draw four times, nearly
+    x += 1e-9 * rng.standard_normal((4000, 1))  # exact copies would count once by themselves
     f = (x[:, 0] > 0.3).astype(float)
     method = sq.Subset(sq.ControlFunctional(), size=100)
     chain = sq.estimate(sq.Dataset(x, f, -x, groups=np.zeros(4000, int)), method=method)
