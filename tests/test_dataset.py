@@ -129,6 +129,7 @@ def test_a_masked_value_is_missing_in_every_field(field):
         ({"score": 1e200 * X}, "score times the range of x reaches .*e[+]20"),
         ({"noise": 1e300}, "noise reaches 1.0e[+]300"),
         ({"fx": [10**400] * 20}, "fx has an integer beyond what float64 holds"),
+        ({"fx": np.stack([FX, np.full(20, 1e300)], axis=1)}, "fx reaches 1.0e[+]300"),
         ({"sampled": np.array([True, False])}, "sampled is array.*; give True or False"),
         ({"names": 5}, "names is 5; give a string for each coordinate"),
         ({"names": [0, 1]}, "names is .0, 1.; give a string"),

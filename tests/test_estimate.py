@@ -79,3 +79,10 @@ def test_names_of_outputs_are_asked_for_one_by_one():
     other = two.with_status(sq.Status("suspect", "look here"))
     assert str(other).endswith("suspect: look here") and two.status.code == "converged"
     assert replace(other, n=1).n == 1
+
+
+def test_a_prediction_without_a_finite_value_is_refused():
+    x = np.random.default_rng(0).standard_normal(50)
+    est = sq.estimate(sq.Dataset(x, np.exp(x), -x), method=sq.Polynomial())
+    with pytest.raises(sq.InputError, match="^x row 1 lies where the model of f has no finite"):
+        est.predict([0.0, 1e200, 1e250], [0.0, -1e200, -1e250])

@@ -45,7 +45,7 @@ NONSENSE = [
     *(None, True, False, -1, 0, 1, 2, 0.5, -0.5, np.nan, np.inf, 1e300, 1e-300, HUGE, -HUGE),
     *("", "text", "1", b"1", [], {}, {"a": 1}, [None], [[1], [1, 2]], object(), 1j, pd.NA),
     *(np.array([True, False]), np.zeros(0), np.zeros((0, 2)), np.zeros((2, 2, 2)), np.array("a")),
-    *(2**63, np.int8(-1), np.ma.masked, range(N), lambda x: x, sq.Dataset, np.arange(N)),
+    *(2**63, np.int8(-1), np.ma.masked, range(N), lambda x: x, np.arange(N)),
 ]
 VALUES = [
     *(X[:, 0], np.exp(X[:, 0]), np.ones(N), X, X[:, 0].tolist(), np.sign(X[:, 0]), X[:, 0] > 0),
@@ -79,14 +79,15 @@ MEASURES = [NORMAL, NORMAL, NORMAL, sq.Product({"a": scipy.stats.norm(), "b": sc
 ODD_MEASURES = [dist.Normal(0, 1), scipy.stats.poisson(3), scipy.stats.norm, sq.Draws(X, -X)]
 ODD_MEASURES += [dist.Exponential(1.0).expand([2]).to_event(1), dist.Normal(0, 1e200)]
 DESIGNS = [None, sq.designs.IID(), sq.designs.Sobol()]
-FUNCTIONS = [np.exp, list, pd.DataFrame, lambda x: x[..., 0], lambda x: np.sign(x[..., 0])]
+FUNCTIONS = [np.tanh, list, pd.DataFrame, lambda x: x[..., 0], lambda x: np.sign(x[..., 0])]
 FUNCTIONS += [lambda x: x.sum(axis=-1) ** 2, lambda x: x.__imul__(0.0).sum(axis=-1)]
 FUNCTIONS += [lambda x: x[..., :1].astype(object), lambda x: 1e59 * x[..., 0]]
 
 
 def repeated(value):
     """An f that answers with the same value, or with as many of its rows as there are points."""
-    return lambda x: value[: len(x)] if np.shape(value)[:1] == (N,) else value
+    rows = isinstance(value, np.ndarray) and value.shape[:1] == (N,)
+    return lambda x: value[: len(x)] if rows else value
 
 
 datasets = some.fixed_dictionaries(

@@ -15,6 +15,7 @@ __all__ = ["Dataset", "as_weights", "check_inside"]
 
 BY_POINT = ("x", "fx", "score", "weights", "noise", "groups")  # fields with a row for each point
 COPIES = 0.9  # of the points, distinct ones at most, where copies are no rare coincidence
+SMALLEST_SHARE = 1e-9  # of the weight, on all points but one
 SMALLEST_SPREAD, LARGEST_SPREAD = 1e-60, 1e60  # of f: fourth powers are formed
 
 
@@ -222,7 +223,15 @@ def _outputs(values: Array, n: int) -> Array:
             f"pass values of shape ({n},) or ({n}, k)."
         )
     columns = values.reshape(n, -1)
-    _check_spread("fx", columns, "multiply f by a constant and divide the answer by it")
+    remedy = "multiply f by a constant and divide the answer by it"
+    _check_spread("fx", columns, remedy)
+    largest = np.abs(columns).max()
+    # Values that are all the same are answered without a power of them.
+    if largest > LARGEST_SPREAD**2 and np.any(columns != columns[0]):
+        raise InputError(
+            f"fx reaches {largest:.1e}, whose powers float64 cannot hold; {remedy}, or leave out "
+            "outputs that do not vary."
+        )
     return columns
 
 
@@ -291,6 +300,12 @@ def as_weights(weights: ArrayLike, n: int) -> Array:
         raise InputError(
             f"weights has a least value of {array.min():g} and {np.count_nonzero(array)} that are "
             "not zero; pass numbers >= 0, at least two of them positive."
+        )
+    share = array / array.sum()
+    if np.sum(share**2) > 1 - SMALLEST_SHARE:
+        raise InputError(
+            f"weights has all its mass on row {int(np.argmax(array))}, which is one draw; draw "
+            "from a measure closer to this one."
         )
     return array
 

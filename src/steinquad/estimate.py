@@ -116,7 +116,14 @@ class Estimate:
         points = self.space.points(
             as_points("x", x), None if score is None else as_points("score", score)
         )
-        mean, std = self.fit.predict(points, return_std=return_std)
+        with np.errstate(over="ignore", invalid="ignore"):  # far out, where a model overflows
+            mean, std = self.fit.predict(points, return_std=return_std)
+        wrong = np.flatnonzero(~np.isfinite(mean).all(axis=1))
+        if len(wrong):
+            raise InputError(
+                f"x row {wrong[0]} lies where the model of f has no finite value ({len(wrong)} "
+                "rows do); predict nearer to the points that it was fitted to."
+            )
         if isinstance(self.mean, float):
             mean, std = mean[:, 0], None if std is None else std[:, 0]
         return (mean, std) if return_std else mean
@@ -176,7 +183,7 @@ class Estimate:
         lines = [f"{self.method}, n = {self.n}"]
         for name, m, s, a, b in zip(outputs, means, stds, low, high, strict=True):
             # Two digits beyond the first that the std leaves uncertain.
-            plain = s == 0 or m == 0 or not np.isfinite(m / s)
+            plain = s == 0 or m == 0 or not (np.isfinite(s) and np.isfinite(m / s))
             digits = 6 if plain else int(np.clip(np.log10(abs(m) / s) + 3, 3, 15))
             interval = f"95 %: [{a:.{digits}g}, {b:.{digits}g}]"
             lines.append(f"  E[{name}] = {m:.{digits}g} +- {s:.2g}   {interval}")

@@ -89,7 +89,8 @@ def widened(fit: Fit, check: Check, own_share: float = OWN_SHARE) -> Fit:
     # Infinity times a std of zero would be NaN.
     own = fit.std if np.isinf(own_share) else np.minimum(fit.std, own_share * check.std)
     std = np.maximum(np.maximum(check.std, own), np.abs(fit.mean - check.mean))
-    stretch = np.divide(std, fit.std, out=np.ones_like(std), where=fit.std > 0)
+    scalable = (fit.std > 0) & np.isfinite(fit.std)
+    stretch = np.divide(std, fit.std, out=np.ones_like(std), where=scalable)
     covariance = fit.covariance * np.outer(stretch, stretch)
     # A std of zero cannot be stretched, so variances are set and not only scaled.
     np.fill_diagonal(covariance, std**2)

@@ -60,15 +60,13 @@ class Factored:
         precision = values[:, None] ** 2 + ratios  # (F, k), up to beta
         shrink = ratios / precision
         misfit = rest + np.sum(shrink * z**2, axis=0)
-        betas = (self.total - 1.0) / np.maximum(misfit, np.finfo(float).tiny)
+        # One effective draw leaves no degree of freedom, and so next to no precision.
+        betas = max(self.total - 1.0, LEAST_FREEDOM) / np.maximum(misfit, np.finfo(float).tiny)
         weights = scale[:, None] * (vt.T @ (values[:, None] * z / precision))
         residual = outside + basis @ (shrink * z)
         leverage = w[:, None] + basis**2 @ (1.0 - shrink)
         center = vt @ (scale * self.feature_mean[:size])
-        unscaled = 1.0 / self.total + center**2 @ (1.0 / precision)
-        # One effective draw leaves no degree of freedom, so nothing is known of the noise.
-        unknown = np.full_like(betas, np.inf)
-        variance = np.divide(unscaled, betas, out=unknown, where=betas > 0)
+        variance = (1.0 / self.total + center**2 @ (1.0 / precision)) / betas
         theta0 = shift - self.feature_mean[:size] @ weights
         root = self.root[:, None]
         plain = np.divide(residual, root, out=np.zeros_like(residual), where=root > 0)
