@@ -11,7 +11,7 @@ from steinquad._types import Array, ArrayLike, as_finite, as_flag, as_points, is
 from steinquad.errors import InputError, shown
 from steinquad.support import Support
 
-__all__ = ["Dataset", "as_weights", "check_inside"]
+__all__ = ["Dataset", "as_weights", "check_inside", "still_obstacle"]
 
 BY_POINT = ("x", "fx", "score", "weights", "noise", "groups")  # fields with a row for each point
 COPIES = 0.9  # of the points, distinct ones at most, where copies are no rare coincidence
@@ -196,6 +196,18 @@ class Dataset:
             return np.ones(self.n)
         w = self.weights / self.weights.sum()
         return w / np.sum(w**2)
+
+
+def still_obstacle(data: Dataset) -> str | None:
+    """Why coordinates cannot be standardized: the first with one value only, or None.
+
+    Args:
+        data: of which every method that scales its coordinates asks this.
+    """
+    still = np.flatnonzero(np.ptp(data.x, axis=0) == 0)
+    if not len(still):
+        return None
+    return f"x does not vary in coordinate {data.names[still[0]]}; leave that coordinate out."
 
 
 def check_inside(x: Array, support: Support) -> None:

@@ -6,7 +6,8 @@ import numpyro.distributions as dist
 import pytest
 
 import steinquad as sq
-from steinquad.fitting.standard_frame import StandardFrame, score_obstacle, still_obstacle
+from steinquad.dataset import still_obstacle
+from steinquad.fitting.standard_frame import StandardFrame, score_obstacle
 from steinquad.measures import as_measure
 from steinquad.points import Points
 from steinquad.stein.multipliers import Boundary, Constant

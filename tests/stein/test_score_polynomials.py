@@ -82,3 +82,9 @@ def test_heavy_tails_are_noticed():
         (rng.logistic(size=3000), lambda x: -np.tanh(x / 2)),
     ):
         assert heavy_tail(x, score(x)) is None
+
+
+def test_coordinates_that_do_not_vary_are_an_obstacle():
+    x = np.zeros((6, 1))
+    data = sq.Dataset(x, np.arange(6.0), -x)
+    assert "does not vary in coordinate x0" in ScorePolynomials().obstacle(data, None)

@@ -9,7 +9,7 @@ import numpy as np
 
 from steinquad._types import Array
 from steinquad.checking.stein_identities import flux_violation
-from steinquad.dataset import Dataset
+from steinquad.dataset import Dataset, still_obstacle
 from steinquad.fitting.outputs import Outputs
 from steinquad.measures.affine import Affine
 from steinquad.measures.base import Measure
@@ -19,7 +19,7 @@ from steinquad.stein.multipliers import Multiplier, ProductOf
 from steinquad.support import Support
 from steinquad.training.objective import TrainingSet
 
-__all__ = ["StandardFrame", "score_obstacle", "still_obstacle"]
+__all__ = ["StandardFrame", "score_obstacle"]
 
 
 @dataclass(frozen=True)
@@ -156,11 +156,3 @@ def score_obstacle(data: Dataset, measure: Measure | None) -> str | None:
         measure: gives the scores where the data have none.
     """
     return missing_score(data, measure) or still_obstacle(data)
-
-
-def still_obstacle(data: Dataset) -> str | None:
-    """Why coordinates cannot be standardized: the first with one value only, or None."""
-    still = np.flatnonzero(np.ptp(data.x, axis=0) == 0)
-    if not len(still):
-        return None
-    return f"x does not vary in coordinate {data.names[still[0]]}; leave that coordinate out."

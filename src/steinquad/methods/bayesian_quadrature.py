@@ -12,11 +12,10 @@ import numpy as np
 import scipy.integrate
 
 from steinquad._types import Array, as_finite, is_count
-from steinquad.dataset import Dataset
+from steinquad.dataset import Dataset, still_obstacle
 from steinquad.errors import InputError
 from steinquad.fit import Context, Fit
 from steinquad.fitting.gaussian_process import Problem, fit_gaussian_process
-from steinquad.fitting.standard_frame import still_obstacle
 from steinquad.kernels import Kernel, Matern, embed
 from steinquad.measures.base import Measure
 from steinquad.measures.factors import Factors

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from steinquad._types import Array
-from steinquad.dataset import Dataset
+from steinquad.dataset import Dataset, still_obstacle
 from steinquad.measures.affine import Affine
 from steinquad.measures.base import Measure
 from steinquad.points import Points, missing_score
@@ -45,12 +45,12 @@ class ScorePolynomials(PolynomialFeatures):
     highest: int = 30
 
     def obstacle(self, data: Dataset, measure: Measure | None) -> str | None:
-        """Scores are needed.
+        """Scores and coordinates that vary are needed.
 
         They may come with the data or from the measure. The support may have bounds, where
         boundary factors make the fields vanish, but tails should not be heavy; see `trouble`.
         """
-        return missing_score(data, measure)
+        return missing_score(data, measure) or still_obstacle(data)
 
     def fit(self, data: Dataset, measure: Measure | None) -> "ScorePolynomials":
         """Whiten, or scale and add boundary factors where the support is bounded.
