@@ -78,3 +78,14 @@ class Product(Matern):
     """Marginal by coordinate."""
 
     gram = Kernel.gram
+
+
+def test_tiles_of_wide_points_are_no_larger_than_needed():
+    """Fifty points of 200 coordinates were filled up to 256 and took a minute."""
+    assert (
+        tiled._tile({"x": np.zeros((50, 50))})
+        == tiled._tile({"x": np.zeros((3, 1))})
+        == tiled.TILE_CPU
+    )
+    sizes = [tiled._tile({"x": np.zeros((n, 200))}) for n in (3, 50, 65, 128, 1000)]
+    assert sizes == [64, 64, 128, 128, tiled.TILE_CPU]

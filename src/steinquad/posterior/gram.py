@@ -17,6 +17,7 @@ from steinquad._types import Array
 __all__ = ["Gram", "KernelPoints", "cross_gram", "own_gram", "pull_back", "variances"]
 
 TILE_CPU, TILE_ACCELERATOR = 256, 2048  # points
+WIDE, SMALLEST_TILE = 50, 64  # coordinates from which on tiles are as small as this
 
 KernelPoints: TypeAlias = Any  # a pytree of arrays (n, ...)
 
@@ -69,10 +70,11 @@ def pull_back(gram: Gram, logs: Array, points: KernelPoints, cotangent: Array) -
     symmetric.
     """
     _, tiles = _tiles(points)
+    size = _tile(points)
     total = np.zeros(len(logs))
     for i, (rows, one) in enumerate(tiles):
         for j, (columns, other) in enumerate(tiles[: i + 1]):
-            part = np.zeros((_tile(), _tile()))
+            part = np.zeros((size, size))
             part[: _length(rows), : _length(columns)] = cotangent[rows, columns]
             total += (1 if i == j else 2) * np.asarray(_pull_back(gram, logs, one, other, part))
     return total
@@ -86,13 +88,19 @@ def variances(gram: Gram, logs: Array, points: KernelPoints) -> Array:
     )
 
 
-def _tile() -> int:
-    return TILE_CPU if jax.default_backend() == "cpu" else TILE_ACCELERATOR
+def _tile(points: KernelPoints) -> int:
+    most = TILE_CPU if jax.default_backend() == "cpu" else TILE_ACCELERATOR
+    leaves = [np.asarray(leaf) for leaf in jax.tree.leaves(points)]
+    n = len(leaves[0])
+    if max(leaf.size for leaf in leaves) <= WIDE * n:
+        return most
+    # In many dimensions rows that only fill a tile up cost more than another program.
+    return min(most, max(SMALLEST_TILE, 1 << (n - 1).bit_length()))
 
 
 def _tiles(points: KernelPoints) -> tuple[int, list[tuple[slice, KernelPoints]]]:
     """How many points, and their tiles with the rows that each is about."""
-    n, size = len(jax.tree.leaves(points)[0]), _tile()
+    n, size = len(jax.tree.leaves(points)[0]), _tile(points)
     tiles = []
     for start in range(0, n, size):
         # The last tile is filled up with copies of the last point, which is one like any other.
