@@ -19,6 +19,7 @@ from steinquad.methods.choose import Choose
 from steinquad.methods.control_functional import ControlFunctional
 from steinquad.methods.monte_carlo import MonteCarlo
 from steinquad.methods.polynomial import Polynomial
+from steinquad.methods.polynomial_chaos import PolynomialChaos
 from steinquad.methods.quasi_monte_carlo import QuasiMonteCarlo
 from steinquad.methods.regression import Regression
 from steinquad.methods.subset import Subset
@@ -58,6 +59,7 @@ __all__ = [
     "MonteCarlo",
     "Points",
     "Polynomial",
+    "PolynomialChaos",
     "PosteriorSummary",
     "Product",
     "QuasiMonteCarlo",

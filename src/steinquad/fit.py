@@ -1,6 +1,6 @@
 """What a method returns: a model of f whose integral is known."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol, TypeAlias
 
@@ -112,11 +112,14 @@ class Context:
         seed: of everything random in the method.
         progress: to be called with (step, total, loss) after every training step.
         start: `warm_start` of an earlier fit by the same method; may be ignored.
+        split: rows of folds whose held-out values are asked for along with the fit; a method that
+            has them in closed form, or selects features, returns them in `Fit.held_out`.
     """
 
     seed: int = 0
     progress: Progress = no_progress
     start: WarmStart | None = None
+    split: Sequence[np.ndarray] | None = None
 
     def starting(self, start: WarmStart | None) -> "Context":
         """The same with another start.
@@ -142,6 +145,8 @@ class Fit:
         status: how the fit went, by the method's own lights.
         fitted: g at the data, (n, k); None for an average, which models nothing.
         correction: what held-out points add to theta0 in the answer, (k,).
+        held_out: `theta0 + f - g` at the data by models that have not seen the point, (n, k): of
+            the folds of `Context.split`, or of the method's own; None where it has none.
         check: the second opinion of held-out points, where the method holds some out by itself.
         warm_start: what a fit to more data may begin from.
         stats: what the method has to report.
@@ -157,6 +162,7 @@ class Fit:
     status: Status = field(default_factory=lambda: Status("converged", "the model was fitted"))
     fitted: Array | None = None
     correction: Array | None = None
+    held_out: Array | None = None
     check: Check | None = None
     warm_start: WarmStart | None = None
     stats: Mapping[str, Any] = field(default_factory=dict)

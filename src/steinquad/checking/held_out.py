@@ -95,6 +95,21 @@ class HeldOut:
             folds=len(split),
         )
 
+    @classmethod
+    def from_values(cls, values: Array, data: Dataset, folds: int) -> "HeldOut":
+        """Of values `theta0 + f - g` at all points, as `Fit.held_out` has them.
+
+        Args:
+            values: (n, k).
+            data: of all points.
+            folds: number of fits.
+        """
+        rows = np.arange(data.n)
+        theta0 = np.tile(weighted_mean(values, data.effective_weights), (data.n, 1))
+        return cls(
+            values, theta0, data.fx, rows, data.effective_weights, data.groups, folds
+        )
+
     @cached_property
     def mean(self) -> Array:
         """The cross-fitted answer, (k,): weighted average of `theta0 + f - g` over these points.

@@ -167,6 +167,7 @@ def fit_gaussian_process(problem: Problem, data: Dataset, context: Context) -> F
         dof=standard_error(residuals, data.effective_weights, data.groups)[1],
         status=_status(parts, problem.suspicion),
         fitted=outputs.in_units(np.concatenate([part.fitted for part in parts], axis=1)),
+        held_out=_held_out(parts, outputs),
         warm_start=GaussianProcessStart(tuple(part.posterior.hyper for part in parts)),
         stats=_stats(parts, frame, outputs, residuals),
     )
@@ -208,6 +209,7 @@ class _Part:
     variance: Array
     left_out: Array
     fitted: Array
+    held_out: Array | None
 
 
 def _part(
@@ -224,7 +226,18 @@ def _part(
         posterior = posterior.calibrated(left_out)
     integrals = problem.frame.integrals(x, optimum.hyper.log_lengthscales)
     mean, variance = posterior.functional(*integrals)
-    return _Part(posterior.light(), optimum, mean, variance, left_out, posterior.fitted)
+    held_out = None
+    if context.split is not None:
+        held_out = posterior.held_out(integrals[0], integrals[2], context.split)
+    return _Part(
+        posterior.light(), optimum, mean, variance, left_out, posterior.fitted, held_out
+    )
+
+
+def _held_out(parts: list[_Part], outputs: Outputs) -> Array | None:
+    """Of all outputs in their units, where folds were asked for."""
+    values = [part.held_out for part in parts if part.held_out is not None]
+    return outputs.in_units(np.concatenate(values, axis=1)) if values else None
 
 
 def _known_variances(data: Dataset, outputs: Outputs, fixed: float | None) -> Array | None:

@@ -257,7 +257,8 @@ class BSN(Method):
             trajectory.settle(full.mean)
             rest = [fit(one_member, others(data.n, each.held)) for each in trainer.splits[1:]]
             split = [each.held for each in trainer.splits]
-            full = _checked_pieces(full, HeldOut.of([trial, *rest], split, data, measure))
+            held_out = HeldOut.of([trial, *rest], split, data, measure)
+            full = replace(_checked_pieces(full, held_out), held_out=held_out.values)
         stats = {**full.stats, "steps": trajectory.steps}
         return replace(full, history=trajectory.history(), stats=stats)
 
@@ -329,8 +330,10 @@ def _fit_of(
         covariance = covariance + np.diag(between_points(partition.cuts, data.x, at))
     theta0 = outputs.in_units(answer.plain)
     fitted = np.mean([predict(member.network, frame.at_all()) for member in shown], axis=0)
-    check = None
+    check = values = None
     if answer.held_out is not None:
+        if len(answer.held_out.rows) == data.n:
+            values = outputs.in_units(answer.held_out.values)
         check = outputs.check_in_units(check_of(answer.held_out, answer.plain))
     return Fit(
         theta0=theta0,
@@ -340,6 +343,7 @@ def _fit_of(
         status=_status(ensemble.members, shown[0], frame.violation),
         fitted=outputs.in_units(fitted),
         correction=mean - theta0,
+        held_out=values,
         check=check,
         warm_start=ensemble.shape,
         stats=_stats(ensemble, trainer.trajectory),

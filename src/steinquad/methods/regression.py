@@ -107,6 +107,11 @@ class Regression(Method):
         variance = np.maximum(best.variance, _truncation(candidates, best)) + rounding**2
         scored = features.needs_score and data.score is not None
         theta0, covariance = outputs.integrals(fit.theta0, correlated(variance, fit.left_out))
+        held_out = None
+        if context.split is not None:
+            scale = DECAYS[best.decay](degrees[order])
+            standard = factored.held_out(fit, scale, context.split)
+            held_out = outputs.in_units(standard)
         trouble = features.trouble(data, order) or _violation(features, phi, orders, data)
         status = Status("converged", f"{features.name} of order {order}, {size} features")
         return Fit(
@@ -116,6 +121,7 @@ class Regression(Method):
             dof=best.dof,
             status=Status("suspect", trouble) if trouble else status,
             fitted=outputs.in_units(outputs.values - fit.residuals),
+            held_out=held_out,
             stats={
                 "features": features.name,
                 "order": order,
