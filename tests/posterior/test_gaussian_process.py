@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from helpers import assert_close
 from small_gaussian_process import LOGS, NUGGET, data, hyper
 
 from steinquad.posterior.gaussian_process import GaussianProcess
@@ -94,3 +95,22 @@ def test_duplicated_points_take_jitter_and_say_so():
     at = GaussianProcess.of(twice, replace(hyper(), nugget=0.0))
     assert 0 < at.jitter < 1e-8 and np.isfinite(at.log_likelihood)
     assert GaussianProcess.of(process, replace(hyper(), nugget=0.0)).jitter == 0
+
+
+@pytest.mark.parametrize("options", [{}, {"stein": True}, {"degree": 2, "outputs": 2}])
+def test_held_out_values_are_those_of_refits_without_the_fold(options):
+    """With fixed hyperparameters; `K^-1` in place of Q would miss the mean functions."""
+    whole = data(**options)
+    outputs = options.get("outputs", 1)
+    rng = np.random.default_rng(3)
+    z, h = rng.uniform(0.1, 0.9, whole.n), rng.standard_normal(whole.basis.shape[1])
+    process = GaussianProcess.of(whole, hyper(outputs))
+    split = [np.arange(i, whole.n, 5) for i in range(5)]
+    values = process.held_out(z, h, split)
+    for rows in split:
+        keep = np.setdiff1d(np.arange(whole.n), rows)
+        without = GaussianProcess.of(whole.take(keep), hyper(outputs))
+        theta0, _ = without.functional(z[keep], 10.0, h)
+        held = whole.take(rows)
+        predicted, _ = without.predict(held.points, held.basis, False)
+        assert_close(values[rows], theta0 + held.y - predicted, rtol=1e-8)

@@ -88,3 +88,21 @@ def test_predicted_variance_is_the_posteriors():
     design = np.column_stack([np.ones(3), phi[:3]])
     expected = np.einsum("ij,jk,ik->i", design, covariance, design)
     np.testing.assert_allclose(variance[:, 0], expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("folds", [2, 5, N])
+def test_held_out_values_are_those_of_refits_without_the_fold(folds):
+    phi, y, weights, scale = problem(4)
+    factored = factor(phi, y, weights)
+    fit = factored.posterior(F, scale)
+    split = [np.arange(i, N, folds) for i in range(folds)]
+    values = factored.held_out(fit, scale, split)
+    for rows in split[:3]:
+        keep = np.setdiff1d(np.arange(N), rows)
+        for j in range(K):
+            mean, _ = brute_force(
+                phi[keep], y[keep, j], weights[keep], scale, fit.alpha[j], fit.beta[j]
+            )
+            np.testing.assert_allclose(
+                values[rows, j], y[rows, j] - phi[rows] @ mean[1:], rtol=1e-7
+            )

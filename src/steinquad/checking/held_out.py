@@ -106,9 +106,7 @@ class HeldOut:
         """
         rows = np.arange(data.n)
         theta0 = np.tile(weighted_mean(values, data.effective_weights), (data.n, 1))
-        return cls(
-            values, theta0, data.fx, rows, data.effective_weights, data.groups, folds
-        )
+        return cls(values, theta0, data.fx, rows, data.effective_weights, data.groups, folds)
 
     @cached_property
     def mean(self) -> Array:

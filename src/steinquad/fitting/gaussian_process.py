@@ -229,9 +229,7 @@ def _part(
     held_out = None
     if context.split is not None:
         held_out = posterior.held_out(integrals[0], integrals[2], context.split)
-    return _Part(
-        posterior.light(), optimum, mean, variance, left_out, posterior.fitted, held_out
-    )
+    return _Part(posterior.light(), optimum, mean, variance, left_out, posterior.fitted, held_out)
 
 
 def _held_out(parts: list[_Part], outputs: Outputs) -> Array | None:

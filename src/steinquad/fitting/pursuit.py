@@ -9,13 +9,11 @@ least corrected leave-one-out error (Chapelle, Vapnik and Bengio 2002; Blatman a
 with h the leverage under a model A of m columns, the constant among them.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from steinquad._types import Array
 
-__all__ = ["Pursuit", "pursue"]
+__all__ = ["pursue"]
 
 EXACT = 1e-26  # of the sum of squares below which nothing is left to explain
 DEPENDENT = 1e-10  # of a column's square that is left of it, below which it adds nothing
@@ -23,20 +21,7 @@ PATIENCE = 12, 0.25  # features beyond the best size, and share of it, after whi
 LEAST_FREEDOM = 1e-8  # 1 - leverage of a point
 
 
-@dataclass(frozen=True, eq=False)
-class Pursuit:
-    """What was selected.
-
-    Attributes:
-        columns: of the features, in the order in which they were added.
-        error: corrected leave-one-out mean square, as a share of the variance of y.
-    """
-
-    columns: np.ndarray
-    error: float
-
-
-def pursue(phi: Array, y: Array, weights: Array, most: int) -> Pursuit:
+def pursue(phi: Array, y: Array, weights: Array, most: int) -> tuple[np.ndarray, float]:
     """The features of the model with the least corrected leave-one-out error.
 
     Args:
@@ -44,6 +29,10 @@ def pursue(phi: Array, y: Array, weights: Array, most: int) -> Pursuit:
         y: values, (n,).
         weights: of the points, (n,).
         most: number of features at which it ends.
+
+    Returns:
+        Columns of the features in the order in which they were added, and the corrected
+        leave-one-out mean square as a share of the variance of y.
     """
     w = weights / weights.sum()
     n = float(weights.sum())
@@ -91,12 +80,11 @@ def pursue(phi: Array, y: Array, weights: Array, most: int) -> Pursuit:
         waited = m + 1 - best_size
         if float(rest @ rest) < EXACT * total or waited > PATIENCE[0] + PATIENCE[1] * best_size:
             break
-    return Pursuit(np.array(columns[:best_size], dtype=int), best / max(total / n, 1e-300))
+    share = best / max(total / n, np.finfo(float).tiny)
+    return np.array(columns[:best_size], dtype=int), share
 
 
-def _corrected(
-    rest: Array, leverage: Array, root: Array, n: float, m: int, trace: float
-) -> float:
+def _corrected(rest: Array, leverage: Array, root: Array, n: float, m: int, trace: float) -> float:
     """Corrected leave-one-out mean square of a model with m columns."""
     if m >= n:
         return np.inf

@@ -1,20 +1,20 @@
 """Sparse polynomial chaos: few of many orthonormal polynomials, selected on the data."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from steinquad._float64 import float64
 from steinquad._types import Array, as_count
-from steinquad.checking.error_bar import check_of
+from steinquad.checking.error_bar import check_of, checked, widened
 from steinquad.checking.folds import evenly_spaced, folds_of, others
 from steinquad.checking.held_out import HeldOut
 from steinquad.checking.standard_error import ROUNDING
 from steinquad.dataset import Dataset
 from steinquad.fit import Context, Fit, Status
 from steinquad.fitting.outputs import Outputs, correlated
-from steinquad.fitting.pursuit import Pursuit, pursue
+from steinquad.fitting.pursuit import pursue
 from steinquad.measures.base import Measure
 from steinquad.methods.base import Method
 from steinquad.points import Points
@@ -29,8 +29,6 @@ MOST_CANDIDATES = 3000
 MOST_SELECTED = 300
 MOST_ROWS = 2000  # points on which features are selected
 MOST_MEMORY = 2.0**30  # bytes of the selected features at all points
-import os
-KURT = float(os.environ.get('KURT', 'inf'))
 PATIENCE = 2  # orders without improvement after which higher ones are not tried
 FEWEST = 8  # points
 
@@ -40,175 +38,177 @@ class PolynomialChaos(Method):
     """Bayesian regression on the few orthonormal polynomials that the data ask for.
 
     Products of polynomials that are orthonormal under each coordinate's own distribution, selected
-    one by one from hyperbolic sets of up to 3,000; exact for sparse polynomials from few points,
-    and good for smooth f in up to some 20 independent coordinates. Its std is cross-fitted, with
-    features selected again in every fold: residuals of selected features are far too small.
+    one by one from hyperbolic sets of up to 3,000. Exact for sparse polynomials from few points,
+    and good for smooth f of some 20 independent coordinates of which few matter. Residuals of
+    features that were selected on the same points are far too small, so its std is cross-fitted
+    with features selected again in every fold.
 
     Attributes:
         folds: of that cross-fit.
         name: for tables.
 
     >>> import scipy.stats as st, steinquad as sq
-    >>> est = sq.integrate(lambda x: x[:, 0] ** 2 * x[:, 1], sq.Product({"a": st.expon(), "b": st.norm(1)}),
-    ...                    n=50, method=sq.PolynomialChaos())
+    >>> inputs = sq.Product({"load": st.expon(), "size": st.norm(1)})
+    >>> est = sq.integrate(lambda x: x[:, 0] ** 2 * x[:, 1], inputs, n=50,
+    ...                    method=sq.PolynomialChaos())
     >>> abs(est.mean - 2) < 1e-9
     True
     """
 
     folds: int = 5
     name: str = "PolynomialChaos"
-    holds_out = True
+    holds_out = True  # selects again in folds
 
     def __post_init__(self) -> None:
         as_count("folds", self.folds, 2)
 
     def with_folds(self, folds: int) -> "PolynomialChaos":
         """The same with so many folds of the cross-fit."""
-        return PolynomialChaos(folds=folds, name=self.name)
+        return replace(self, folds=folds)
 
     def obstacle(self, data: Dataset, measure: Measure | None) -> str | None:
-        """Why it cannot be used on such data, or None: a measure with independent coordinates.
+        """Why it cannot be used on such data, or None.
 
-        They may be so after whitening, as those of a multivariate normal are.
+        The measure has to be known and its coordinates to be independent, perhaps after
+        whitening, as those of a multivariate normal are.
         """
         if data.n < FEWEST:
             return f"x has {data.n} points of positive weight; {self.name} needs {FEWEST}."
-        if Chaos.of(measure) is None:
-            what = "no measure was given" if measure is None else f"{type(measure).__name__} has none"
-            return (
-                "polynomial chaos needs independent coordinates with known distributions, and "
-                f"{what}; use sq.Polynomial(features='score')."
-            )
-        return None
+        if Chaos.of(measure) is not None:
+            return None
+        what = "no measure was given" if measure is None else f"{type(measure).__name__} has none"
+        return (
+            "polynomial chaos needs independent coordinates with known distributions, and "
+            f"{what}; use sq.Polynomial(features='score')."
+        )
 
     def fit(self, data: Dataset, measure: Measure | None, context: Context) -> Fit:
-        """Select features for every output, fit them, select again in folds; see `Method.fit`."""
+        """Select features for every output, fit them, select again in folds; see `Method.fit`.
+
+        Returns:
+            The regression on the features that were selected on all points. Of points that are a
+            sample, its variance is at least that of the cross-fit, and the squared distance
+            between the two answers.
+        """
         outputs = Outputs.fit(data)
-        split = context.split
-        if split is None:
-            split = folds_of(data, min(self.folds, data.n // 2), context.seed)
+        split = context.split or folds_of(data, min(self.folds, data.n // 2), context.seed)
         sets = list(_candidate_sets(measure, data.x))
-        parts = [_fit_output(sets, y, outputs, data, split) for y in outputs.values.T]
-        values = outputs.in_units(np.stack([part.held_out for part in parts], axis=1))
-        theta0 = np.array([part.posterior.theta0[0] for part in parts])
-        own = np.array([part.posterior.variance[0] for part in parts])
+        regressions, held_out = [], []
+        for y in outputs.values.T:
+            regression, without = _select_and_fit(sets, y, data, split)
+            regressions.append(regression)
+            held_out.append(without)
+        posteriors = [each.posterior for each in regressions]
+        theta0 = np.concatenate([each.theta0 for each in posteriors])
+        residuals = np.concatenate([each.residuals for each in posteriors], axis=1)
+        # A mean that is large beside the spread costs digits when it is subtracted.
         rounding = ROUNDING * (1.0 + np.abs(outputs.shift / outputs.scale))
-        left = np.stack([part.posterior.left_out[:, 0] for part in parts], axis=1)
-        mean, covariance = outputs.integrals(theta0, correlated(own + rounding**2, left))
-        fitted = outputs.values - np.stack([p.posterior.residuals[:, 0] for p in parts], axis=1)
-        held = HeldOut.from_values(values, data, len(split))
-        sizes = [len(part.indices) for part in parts]
-        return Fit(
+        own = np.concatenate([each.variance for each in posteriors]) + rounding**2
+        mean, covariance = outputs.integrals(theta0, correlated(own, residuals))
+        values = outputs.in_units(np.stack(held_out, axis=1))
+        sizes = [len(each.indices) for each in regressions]
+        fit = Fit(
             theta0=mean,
             covariance=covariance,
-            model=ChaosModel(outputs, parts),
-            status=Status("converged", f"{max(sizes)} polynomials"),
-            fitted=outputs.in_units(fitted),
+            model=ChaosModel(outputs, regressions),
+            status=Status("converged", f"{max(sizes)} orthonormal polynomials were selected"),
+            fitted=outputs.in_units(outputs.values - residuals),
             held_out=values,
-            check=check_of(held, mean),
-            stats={
-                "order": [part.order for part in parts],
-                "norm": [part.norm for part in parts],
-                "size": sizes,
-                "left_out_mean_square": float(np.mean(left**2)),
-            },
+            stats={"size": sizes, "degree": [int(each.indices.max()) for each in regressions]},
         )
+        if not data.sampled:
+            return fit
+        check = check_of(HeldOut.from_values(values, data, len(split)), mean)
+        return checked(widened(fit, check), check)
 
 
 @dataclass(frozen=True, eq=False)
 class _Candidates:
-    """One set of features, with their values at the data."""
+    """Features to select from, with their values at the points on which they are selected."""
 
     chaos: Chaos
     indices: np.ndarray
     phi: Array
-    norm: float
-    order: int
 
 
 @dataclass(frozen=True, eq=False)
-class _Part:
-    """The regression of one output."""
+class _Regression:
+    """On some of the features, of one output."""
 
     chaos: Chaos
     indices: np.ndarray
     factored: Factored
     posterior: LinearPosterior
-    held_out: Array
-    norm: float
-    order: int
+
+    @classmethod
+    def of(
+        cls, chaos: Chaos, indices: np.ndarray, x: Array, y: Array, weights: Array
+    ) -> "_Regression":
+        factored = factor(chaos(x, indices), y[:, None], weights)
+        posterior = factored.posterior(len(indices), np.ones(len(indices)))
+        return cls(chaos, indices, factored, posterior)
 
 
 def _candidate_sets(measure: Measure | None, x: Array) -> Iterator[list[_Candidates]]:
-    """Sets of features to choose from, each list in increasing order."""
-    rows = evenly_spaced(np.arange(len(x)), MOST_ROWS)
-    for kind in ("own", "scores"):
-        chaos = Chaos.of(measure, kind)
-        assert chaos is not None
-        if kind == "scores" and chaos.classical:
+    """Families of sets of features, each family from low orders to high ones."""
+    rows = _selection_rows(len(x))
+    for coordinates in ("own", "scores"):
+        chaos = Chaos.of(measure, coordinates)
+        assert chaos is not None, "there is an obstacle"
+        if coordinates == "scores" and chaos.classical:
             return
         tables = chaos.tables(x[rows], max(ORDERS))
         for norm in NORMS:
-            sets: list[_Candidates] = []
+            family: list[_Candidates] = []
             for order in ORDERS:
                 indices = hyperbolic(x.shape[1], order, norm, MOST_CANDIDATES)
                 if indices is None:
                     break
-                indices = chaos.allowed(indices, KURT * len(x))
-                if sets and len(indices) == len(sets[-1].indices):
-                    continue
-                sets.append(
-                    _Candidates(chaos, indices, chaos.products(tables, indices), norm, order)
-                )
-            yield sets
+                indices = chaos.allowed(indices)
+                if not family or len(indices) > len(family[-1].indices):
+                    family.append(_Candidates(chaos, indices, chaos.products(tables, indices)))
+            if family:
+                yield family
 
 
-def _fit_output(
-    sets: Sequence[Sequence[_Candidates]],
-    y: Array,
-    outputs: Outputs,
-    data: Dataset,
-    split: Sequence[np.ndarray],
-) -> _Part:
-    """Select on some of the points, fit to all, and the same without each fold."""
-    rows = evenly_spaced(np.arange(data.n), MOST_ROWS)
-    weights = data.effective_weights
+def _selection_rows(n: int) -> np.ndarray:
+    return evenly_spaced(np.arange(n), MOST_ROWS)
+
+
+def _select_and_fit(
+    sets: Sequence[Sequence[_Candidates]], y: Array, data: Dataset, split: Sequence[np.ndarray]
+) -> tuple[_Regression, Array]:
+    """The regression of one output, and `theta0 + y - g` by those without each fold, (n,)."""
+    rows, weights = _selection_rows(data.n), data.effective_weights
     most = int(min(MOST_SELECTED, MOST_MEMORY / (8 * data.n)))
 
-    def selected(among: _Candidates, train: np.ndarray) -> Pursuit:
-        return pursue(among.phi[train], y[rows[train]], weights[rows[train]], most)
+    def selected(among: _Candidates, own: np.ndarray) -> tuple[np.ndarray, float]:
+        columns, error = pursue(among.phi[own], y[rows[own]], weights[rows[own]], most)
+        return among.indices[columns], error
 
-    everything = np.arange(len(rows))
-    best, best_set = None, sets[0][0]
+    def fitted(indices: np.ndarray, own: np.ndarray) -> _Regression:
+        return _Regression.of(best.chaos, indices, data.x[own], y[own], weights[own])
+
+    best, kept, least = sets[0][0], np.zeros((0, data.dim), dtype=int), np.inf
     for family in sets:
-        waited, least = 0, np.inf
+        waited, least_of_family = 0, np.inf
         for each in family:
-            pursuit = selected(each, everything)
-            if best is None or pursuit.error < best.error:
-                best, best_set = pursuit, each
-            waited = 0 if pursuit.error < least else waited + 1
-            least = min(least, pursuit.error)
-            if waited >= PATIENCE:
+            indices, error = selected(each, np.arange(len(rows)))
+            if error < least:
+                best, kept, least = each, indices, error
+            waited = 0 if error < least_of_family else waited + 1
+            least_of_family = min(error, least_of_family)
+            if waited == PATIENCE:
                 break
-    assert best is not None
-    chaos = best_set.chaos
-
-    def regression(columns: np.ndarray, points: np.ndarray) -> tuple[np.ndarray, Factored, LinearPosterior]:
-        indices = best_set.indices[columns]
-        degree = int(indices.max(initial=1))
-        phi = chaos.products(chaos.tables(data.x[points], degree), indices)
-        factored = factor(phi, y[points, None], weights[points])
-        return indices, factored, factored.posterior(len(indices), np.ones(len(indices)))
-
-    indices, factored, posterior = regression(best.columns, np.arange(data.n))
     held_out = np.empty(data.n)
     for fold in split:
         train = others(data.n, fold)
-        pursuit = selected(best_set, np.flatnonzero(np.isin(rows, train)))
-        own, _, without = regression(pursuit.columns, train)
-        phi = chaos.products(chaos.tables(data.x[fold], int(own.max(initial=1))), own)
-        held_out[fold] = y[fold] - phi @ without.weights[:, 0]
-    return _Part(chaos, indices, factored, posterior, held_out, best_set.norm, best_set.order)
+        indices, _ = selected(best, np.flatnonzero(np.isin(rows, train)))
+        without = fitted(indices, train)
+        held_out[fold] = (
+            y[fold] - best.chaos(data.x[fold], indices) @ without.posterior.weights[:, 0]
+        )
+    return fitted(kept, np.arange(data.n)), held_out
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,27 +217,23 @@ class ChaosModel:
 
     Attributes:
         outputs: from standard units to those of f.
-        parts: the regression of every output that varies.
+        regressions: of every output that varies.
     """
 
     outputs: Outputs
-    parts: Sequence[_Part]
+    regressions: Sequence[_Regression]
 
     @float64
     def __call__(self, points: Points, return_std: bool) -> tuple[Array, Array | None]:
         """Mean (n, k) and, where asked for, the standard deviation of the posterior."""
-        means, stds = [], []
-        for part in self.parts:
-            tables = part.chaos.tables(points.x, int(part.indices.max(initial=1)))
-            phi = part.chaos.products(tables, part.indices)
-            means.append(part.posterior.theta0 + phi @ part.posterior.weights)
+        means, squares = [], []
+        for each in self.regressions:
+            phi = each.chaos(points.x, each.indices)
+            means.append(each.posterior.theta0 + phi @ each.posterior.weights)
+            mean, total = each.factored.feature_mean, each.factored.total
             if return_std:
-                factored = part.factored
-                square = part.posterior.predicted_variance(
-                    phi, factored.feature_mean, factored.total
-                )
-                stds.append(np.sqrt(square))
+                squares.append(each.posterior.predicted_variance(phi, mean, total))
         mean = self.outputs.in_units(np.concatenate(means, axis=1))
         if not return_std:
             return mean, None
-        return mean, self.outputs.spread_in_units(np.concatenate(stds, axis=1))
+        return mean, self.outputs.spread_in_units(np.sqrt(np.concatenate(squares, axis=1)))

@@ -84,7 +84,6 @@ class Factored:
             values,
         )
 
-
     def held_out(
         self, posterior: "LinearPosterior", scale: Array, split: Sequence[np.ndarray]
     ) -> Array:

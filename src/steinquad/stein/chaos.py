@@ -84,17 +84,13 @@ class Chaos:
             values[:, used] *= table[:, indices[used, i]]
         return values
 
-    def allowed(self, indices: np.ndarray, most: float = np.inf) -> np.ndarray:
-        """Of multi-indices (S, d) those whose polynomials exist, with a kurtosis of at most so much.
+    def __call__(self, x: Array, indices: np.ndarray) -> Array:
+        """Values of the products at points, (n, d) -> (n, len(indices))."""
+        return self.products(self.tables(x, int(indices.max(initial=0))), indices)
 
-        Draws show the variance of a feature only if they are more than its kurtosis.
-        """
-        exist = (indices <= [family.highest for family in self.families]).all(axis=1)
-        indices = indices[exist]
-        kurtosis = np.ones(len(indices))
-        for i, family in enumerate(self.families):
-            kurtosis *= family.kurtosis[indices[:, i]]
-        return indices[kurtosis <= most]
+    def allowed(self, indices: np.ndarray) -> np.ndarray:
+        """Of multi-indices (S, d) whose polynomials exist; under heavy tails few do."""
+        return indices[(indices <= [family.highest for family in self.families]).all(axis=1)]
 
 
 @lru_cache(maxsize=64)

@@ -10,11 +10,10 @@ procedure of Stieltjes on a quadrature of its density.
 """
 
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
-import scipy.linalg
 import scipy.special
 
 from steinquad._types import Array
@@ -37,11 +36,6 @@ class Polynomials(Protocol):
     @property
     def highest(self) -> int:
         """Largest degree that there is."""
-        ...
-
-    @property
-    def kurtosis(self) -> Array:
-        """Fourth moments of p_0 to p_highest: how many draws it takes to see their variance."""
         ...
 
     def __call__(self, x: Array, degree: int) -> Array:
@@ -79,22 +73,6 @@ class Orthonormal:
         """Largest degree whose coefficients are known; fewer where high moments do not exist."""
         return len(self.a)
 
-    @cached_property
-    def kurtosis(self) -> Array:
-        """Fourth moments by the Gauss rule of the recurrence, beyond its degree by their growth.
-
-        Those of bounded distributions stay small, those of unbounded ones grow geometrically.
-        """
-        m = self.highest
-        nodes, vectors = scipy.linalg.eigh_tridiagonal(self.a, self.b[1:m])
-        known = (m - 1) // 2  # a rule of m nodes is exact up to degree 2 m - 1
-        at = self(self.center + self.unit * nodes, known)
-        moments = vectors[0] ** 2 @ at**4
-        if known < 2:
-            return np.append(1.0, np.full(m, np.inf)) if known < 1 else np.concatenate([moments, np.full(m - known, np.inf)])
-        growth = max(moments[-1] / moments[-2], 1.0)
-        return np.append(moments, moments[-1] * growth ** np.arange(1.0, m - known + 1))
-
     def __call__(self, x: Array, degree: int) -> Array:
         """Values of p_0 to p_degree by the recurrence, (n,) -> (n, degree + 1)."""
         t = (x - self.center) / self.unit
@@ -119,11 +97,6 @@ class NormalScores:
 
     marginal: Marginal
     highest: int = HIGHEST
-
-    @property
-    def kurtosis(self) -> Array:
-        """Fourth moments of Hermite's polynomials."""
-        return HERMITE.kurtosis
 
     def __call__(self, x: Array, degree: int) -> Array:
         """Values of the first polynomials of the scores, (n,) -> (n, degree + 1)."""

@@ -1,0 +1,121 @@
+"""Sparse polynomial chaos: exact where f is sparse, honest where features were selected."""
+
+import numpy as np
+import numpyro.distributions as dist
+import pytest
+import scipy.stats as st
+from scipy.special import ndtr
+
+import steinquad as sq
+from steinquad.fit import Context
+from steinquad.measures import as_measure
+from steinquad.methods.polynomial_chaos import PolynomialChaos
+
+
+def product(*marginals):
+    return sq.Product({f"x{i}": each for i, each in enumerate(marginals)})
+
+
+def ishigami(x):
+    return np.sin(x[:, 0]) * (1 + 0.1 * x[:, 2] ** 4) + 7 * np.sin(x[:, 1]) ** 2
+
+
+@pytest.mark.parametrize("dim", [1, 2, 5])
+def test_sparse_polynomials_are_exact(dim):
+    def f(x):
+        return 1 + x[:, 0] ** 3 + 2 * x[:, -1] ** 2
+
+    est = sq.integrate(f, product(*[st.norm(0.5)] * dim), n=60, method=PolynomialChaos())
+    np.testing.assert_allclose(est.mean, 1 + 0.125 + 1.5 + 2 * 1.25, rtol=1e-12)
+    assert est.std < 1e-10
+
+
+def test_ishigami_from_a_hundred_points():
+    est = sq.integrate(
+        ishigami,
+        product(*[st.uniform(-np.pi, 2 * np.pi)] * 3),
+        n=100,
+        seed=110,
+        method=PolynomialChaos(),
+    )
+    assert abs(est.mean - 3.5) < 1e-8
+    assert abs(est.mean - 3.5) < 4 * est.std
+
+
+def test_every_coordinate_has_polynomials_of_its_own():
+    inputs = product(st.expon(), st.gumbel_r(), st.beta(2.0, 3.0), st.lognorm(0.2))
+
+    def f(x):
+        return x[:, 0] ** 2 * x[:, 2] + x[:, 1] + x[:, 3] ** 2
+
+    est = sq.integrate(f, inputs, n=120, method=PolynomialChaos())
+    truth = 2 * 0.4 + np.euler_gamma + np.exp(2 * 0.04)
+    np.testing.assert_allclose(est.mean, truth, rtol=1e-9)
+
+
+def test_std_covers_where_leave_one_out_of_selected_features_does_not():
+    """12 seeds, d = 8, rough f: none beyond 5 std (chance 1e-5); the fit's own residuals lie."""
+    weights = 1 / np.arange(1, 9)
+
+    def f(x):
+        return np.abs(x @ weights - 0.2)
+
+    inputs = product(*[st.norm()] * 8)
+    s = np.linalg.norm(weights)
+    truth = s * np.sqrt(2 / np.pi) * np.exp(-0.02 / s**2) - 0.2 * (1 - 2 * ndtr(0.2 / s))
+    far, claimed = [], []
+    for seed in range(100, 112):
+        est = sq.integrate(f, inputs, n=80, seed=seed, method=PolynomialChaos())
+        far.append((est.mean - truth) / est.std)
+        own = est.values[:, 0] - est.fit.fitted[:, 0]
+        claimed.append(own.std() / np.sqrt(80) / est.std)
+    assert np.abs(far).max() < 5
+    assert np.sqrt(np.mean(np.square(far))) < 1.6
+    assert np.median(claimed) < 0.7  # the negative control: residuals of the selected features
+
+
+def test_held_out_values_select_again():
+    """Held-out values of a fold do not change when the values in that fold do."""
+    measure = as_measure(product(*[st.uniform()] * 3))
+    x = measure.sample(60, seed=3)
+    split = [np.arange(i, 60, 5) for i in range(5)]
+    fx = np.exp(x.sum(axis=1))
+    spoiled = fx.copy()
+    spoiled[split[0]] += 1e-3 * np.arange(12)
+    values = [
+        PolynomialChaos().fit(sq.Dataset(x, y), measure, Context(split=split)).held_out[:, 0] - y
+        for y in (fx, spoiled)
+    ]
+    # `theta0 - g` at the fold is a matter of the other points (units of y differ by rounding).
+    np.testing.assert_allclose(values[0][split[0]], values[1][split[0]], atol=0.02)
+    assert np.abs(values[0][split[1]] - values[1][split[1]]).max() > 1e-6
+
+
+def test_several_outputs_are_selected_by_themselves():
+    def f(x):
+        return np.stack([x[:, 0] ** 2, x[:, 1], np.ones(len(x))], axis=1)
+
+    est = sq.integrate(f, product(st.norm(), st.norm(2.0)), n=40, method=PolynomialChaos())
+    np.testing.assert_allclose(est.mean, [1.0, 2.0, 1.0], rtol=1e-12)
+    assert est.covariance.shape == (3, 3)
+    x = np.array([[1.0, 3.0], [0.5, 0.5]])
+    predicted, std = est.predict(x, return_std=True)
+    np.testing.assert_allclose(predicted, f(x), atol=1e-10)
+    assert std.shape == (2, 3)
+
+
+def test_measures_without_independent_coordinates_are_refused():
+    mixture = dist.MixtureSameFamily(
+        dist.Categorical(np.array([0.5, 0.5])), dist.Normal(np.array([-1.0, 1.0]), 1.0)
+    )
+    with pytest.raises(sq.InputError, match="independent coordinates"):
+        sq.integrate(lambda x: x[:, 0] ** 2, mixture, n=50, method=PolynomialChaos())
+    data = sq.Dataset(np.arange(10.0), np.arange(10.0) ** 2)
+    with pytest.raises(sq.InputError, match="no measure was given"):
+        sq.estimate(data, method=PolynomialChaos())
+
+
+def test_folds_are_an_option():
+    assert PolynomialChaos().with_folds(3).folds == 3
+    with pytest.raises(sq.InputError, match="folds"):
+        PolynomialChaos(folds=1)

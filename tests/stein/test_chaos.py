@@ -1,0 +1,69 @@
+"""Products of orthonormal polynomials, and the index sets that they are taken from."""
+
+import math
+
+import numpy as np
+import numpyro.distributions as dist
+import pytest
+import scipy.stats as st
+
+import steinquad as sq
+from steinquad.measures import as_measure
+from steinquad.stein.chaos import Chaos, hyperbolic
+
+
+@pytest.mark.parametrize("dim", [1, 2, 5])
+def test_sets_of_total_degree_are_complete(dim):
+    indices = hyperbolic(dim, 4, 1.0, 10_000)
+    assert len(indices) == math.comb(dim + 4, 4) - 1
+    assert len(np.unique(indices, axis=0)) == len(indices)
+    assert set(indices.sum(axis=1)) <= {1, 2, 3, 4}
+
+
+def test_small_norms_keep_powers_and_drop_products():
+    indices = hyperbolic(3, 6, 0.5, 1000)
+    assert [6, 0, 0] in indices.tolist()
+    assert (np.sqrt(indices).sum(axis=1) <= np.sqrt(6) + 1e-9).all()
+    assert len(indices) < len(hyperbolic(3, 6, 0.75, 1000)) < len(hyperbolic(3, 6, 1.0, 1000))
+
+
+def test_too_many_are_refused_early():
+    assert hyperbolic(200, 20, 1.0, 3000) is None
+    assert hyperbolic(2, 2, 1.0, 5) is not None
+    assert hyperbolic(2, 2, 1.0, 4) is None
+
+
+def test_products_have_mean_zero_and_unit_covariance():
+    """1.5e5 draws: entries of the Gram matrix err by less than .05 with chance 1 - 1e-6."""
+    measure = as_measure(sq.Product({"a": st.gamma(3.0), "b": st.norm(1.0), "c": st.uniform()}))
+    chaos = Chaos.of(measure)
+    phi = chaos(measure.sample(150_000, seed=1), hyperbolic(3, 2, 1.0, 100))
+    gram = phi.T @ phi / len(phi)
+    np.testing.assert_allclose(gram, np.eye(9), atol=0.12)
+    np.testing.assert_allclose(phi.mean(axis=0), 0.0, atol=0.02)
+
+
+def test_correlated_normals_are_whitened():
+    covariance = np.array([[2.0, 0.8], [0.8, 1.0]])
+    measure = as_measure(dist.MultivariateNormal(np.array([1.0, -1.0]), covariance))
+    chaos = Chaos.of(measure)
+    x = measure.sample(5, seed=0)
+    z = np.linalg.solve(np.linalg.cholesky(covariance), (x - [1.0, -1.0]).T).T
+    np.testing.assert_allclose(
+        chaos(x, np.array([[1, 0], [1, 1]])), np.stack([z[:, 0], z[:, 0] * z[:, 1]], 1)
+    )
+
+
+def test_measures_without_independent_coordinates_have_none():
+    mixture = dist.MixtureSameFamily(
+        dist.Categorical(np.array([0.5, 0.5])), dist.Normal(np.array([-1.0, 1.0]), 1.0)
+    )
+    assert Chaos.of(as_measure(mixture)) is None
+    assert Chaos.of(None) is None
+
+
+def test_heavy_tails_get_scores():
+    chaos = Chaos.of(as_measure(sq.Product({"a": st.t(2.5), "b": st.norm()})))
+    assert not chaos.classical
+    x = np.array([[0.0, 0.0], [1e6, 0.0]])
+    assert np.isfinite(chaos(x, np.array([[3, 0]]))).all()
