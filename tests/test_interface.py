@@ -21,6 +21,7 @@ METHODS = [
     sq.MonteCarlo(),
     sq.Polynomial(),
     sq.Polynomial(features="score", name="Polynomial(score)"),
+    sq.PolynomialChaos(),
     sq.BayesianQuadrature(),
     sq.ControlFunctional(),
     sq.Choose([sq.MonteCarlo(), sq.Polynomial(features="score")]),

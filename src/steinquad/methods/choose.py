@@ -22,6 +22,7 @@ from steinquad.methods.bsn import BSN
 from steinquad.methods.control_functional import ControlFunctional
 from steinquad.methods.monte_carlo import MonteCarlo
 from steinquad.methods.polynomial import Polynomial
+from steinquad.methods.polynomial_chaos import PolynomialChaos
 
 __all__ = ["Choose"]
 
@@ -37,6 +38,7 @@ def _family() -> tuple[Method, ...]:
         MonteCarlo(),
         Polynomial(features="cdf", name="Polynomial(cdf)"),
         Polynomial(features="score", name="Polynomial(score)"),
+        PolynomialChaos(),
         BayesianQuadrature(),
         ControlFunctional(),
         BSN(),

@@ -87,24 +87,21 @@ class PolynomialChaos(Method):
 
         Returns:
             The regression on the features that were selected on all points. Of points that are a
-            sample, its variance is at least that of the cross-fit, and the squared distance
-            between the two answers.
+            sample, its variance is at least that of the cross-fit, the squared distance between
+            the two answers, and the regression's own.
         """
         outputs = Outputs.fit(data)
         split = context.split or folds_of(data, min(self.folds, data.n // 2), context.seed)
         sets = list(_candidate_sets(measure, data.x))
-        regressions, held_out = [], []
-        for y in outputs.values.T:
-            regression, without = _select_and_fit(sets, y, data, split)
-            regressions.append(regression)
-            held_out.append(without)
+        parts = [_select_and_fit(sets, y, data, split) for y in outputs.values.T]
+        regressions, held_out, variances = zip(*parts, strict=True)
         posteriors = [each.posterior for each in regressions]
         theta0 = np.concatenate([each.theta0 for each in posteriors])
         residuals = np.concatenate([each.residuals for each in posteriors], axis=1)
         # A mean that is large beside the spread costs digits when it is subtracted.
         rounding = ROUNDING * (1.0 + np.abs(outputs.shift / outputs.scale))
-        own = np.concatenate([each.variance for each in posteriors]) + rounding**2
-        mean, covariance = outputs.integrals(theta0, correlated(own, residuals))
+        own = correlated(np.array(variances) + rounding**2, residuals)
+        mean, covariance = outputs.integrals(theta0, own)
         values = outputs.in_units(np.stack(held_out, axis=1))
         sizes = [len(each.indices) for each in regressions]
         fit = Fit(
@@ -114,12 +111,17 @@ class PolynomialChaos(Method):
             status=Status("converged", f"{max(sizes)} orthonormal polynomials were selected"),
             fitted=outputs.in_units(outputs.values - residuals),
             held_out=values,
-            stats={"size": sizes, "degree": [int(each.indices.max()) for each in regressions]},
+            stats={
+                "size": sizes,
+                "degree": [int(each.indices.max(initial=0)) for each in regressions],
+            },
         )
         if not data.sampled:
             return fit
         check = check_of(HeldOut.from_values(values, data, len(split)), mean)
-        return checked(widened(fit, check), check)
+        # Of a smooth f the folds may know as little as the fit of tails that no point has seen:
+        # its own variance counts however much larger it is.
+        return checked(widened(fit, check, own_share=np.inf), check)
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,6 +131,19 @@ class _Candidates:
     chaos: Chaos
     indices: np.ndarray
     phi: Array
+
+
+@dataclass(frozen=True, eq=False)
+class _Selection:
+    """What was selected among some candidates, with its corrected leave-one-out error."""
+
+    among: _Candidates
+    indices: np.ndarray
+    error: float
+
+    def same(self, other: "_Selection") -> bool:
+        """Whether both have the same features."""
+        return {*map(tuple, self.indices)} == {*map(tuple, other.indices)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,38 +192,51 @@ def _selection_rows(n: int) -> np.ndarray:
 
 def _select_and_fit(
     sets: Sequence[Sequence[_Candidates]], y: Array, data: Dataset, split: Sequence[np.ndarray]
-) -> tuple[_Regression, Array]:
-    """The regression of one output, and `theta0 + y - g` by those without each fold, (n,)."""
+) -> tuple[_Regression, Array, float]:
+    """The regression of one output, `theta0 + y - g` by those without each fold, its variance.
+
+    The variance of theta0 is the largest of the posterior's, the corrected leave-one-out error
+    over n, and that of the step from the order before: what is left of a smooth f is no noise,
+    and no residual tells of tails that no point has seen.
+    """
     rows, weights = _selection_rows(data.n), data.effective_weights
     most = int(min(MOST_SELECTED, MOST_MEMORY / (8 * data.n)))
 
-    def selected(among: _Candidates, own: np.ndarray) -> tuple[np.ndarray, float]:
+    def selected(among: _Candidates, own: np.ndarray) -> _Selection:
         columns, error = pursue(among.phi[own], y[rows[own]], weights[rows[own]], most)
-        return among.indices[columns], error
+        return _Selection(among, among.indices[columns], error)
 
-    def fitted(indices: np.ndarray, own: np.ndarray) -> _Regression:
-        return _Regression.of(best.chaos, indices, data.x[own], y[own], weights[own])
+    def fitted(selection: _Selection, own: np.ndarray) -> _Regression:
+        chaos = selection.among.chaos
+        return _Regression.of(chaos, selection.indices, data.x[own], y[own], weights[own])
 
-    best, kept, least = sets[0][0], np.zeros((0, data.dim), dtype=int), np.inf
+    everything = np.arange(len(rows))
+    chosen: list[_Selection] = []
+    best = _Selection(sets[0][0], np.zeros((0, data.dim), dtype=int), np.inf)
     for family in sets:
-        waited, least_of_family = 0, np.inf
+        tried: list[_Selection] = []
         for each in family:
-            indices, error = selected(each, np.arange(len(rows)))
-            if error < least:
-                best, kept, least = each, indices, error
-            waited = 0 if error < least_of_family else waited + 1
-            least_of_family = min(error, least_of_family)
-            if waited == PATIENCE:
+            tried.append(selected(each, everything))
+            if tried[-1].error < best.error:
+                best, chosen = tried[-1], tried.copy()
+            if min(range(len(tried)), key=lambda i: tried[i].error) <= len(tried) - 1 - PATIENCE:
                 break
     held_out = np.empty(data.n)
     for fold in split:
         train = others(data.n, fold)
-        indices, _ = selected(best, np.flatnonzero(np.isin(rows, train)))
-        without = fitted(indices, train)
-        held_out[fold] = (
-            y[fold] - best.chaos(data.x[fold], indices) @ without.posterior.weights[:, 0]
+        again = selected(best.among, np.flatnonzero(np.isin(rows, train)))
+        slopes = fitted(again, train).posterior.weights[:, 0]
+        held_out[fold] = y[fold] - best.among.chaos(data.x[fold], again.indices) @ slopes
+    regression = fitted(best, np.arange(data.n))
+    variance = max(regression.posterior.variance[0], best.error / len(rows))
+    before = next((each for each in reversed(chosen) if not each.same(best)), None)
+    if before is not None:
+        step = (
+            regression.posterior.theta0[0] - fitted(before, np.arange(data.n)).posterior.theta0[0]
         )
-    return fitted(kept, np.arange(data.n)), held_out
+        # The error is taken to have fallen from that step by the root of what the residuals have.
+        variance = max(variance, step**2 * np.sqrt(best.error / before.error))
+    return regression, held_out, variance
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,6 +10,7 @@ from steinquad.methods.choose import Choose
 from steinquad.methods.control_functional import ControlFunctional
 from steinquad.methods.monte_carlo import MonteCarlo
 from steinquad.methods.polynomial import Polynomial
+from steinquad.methods.polynomial_chaos import PolynomialChaos
 from steinquad.methods.quasi_monte_carlo import QuasiMonteCarlo
 
 __all__ = ["method_named", "names"]
@@ -21,6 +22,7 @@ METHODS: dict[str, Callable[[], Method]] = {
     "bq": BayesianQuadrature,
     "cf": ControlFunctional,
     "polynomial": Polynomial,
+    "chaos": PolynomialChaos,
     "mc": MonteCarlo,
     "qmc": QuasiMonteCarlo,
 }
