@@ -30,6 +30,7 @@ MOST_SELECTED = 300
 MOST_ROWS = 2000  # points on which features are selected
 MOST_MEMORY = 2.0**30  # bytes of the selected features at all points
 PATIENCE = 2  # orders without improvement after which higher ones are not tried
+BETTER = 1 - 1e-6  # of an error: sets that differ by rounding only must not change places
 FEWEST = 8  # points
 
 
@@ -217,7 +218,7 @@ def _select_and_fit(
         tried: list[_Selection] = []
         for each in family:
             tried.append(selected(each, everything))
-            if tried[-1].error < best.error:
+            if tried[-1].error < BETTER * best.error:
                 best, chosen = tried[-1], tried.copy()
             if min(range(len(tried)), key=lambda i: tried[i].error) <= len(tried) - 1 - PATIENCE:
                 break
