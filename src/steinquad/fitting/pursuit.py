@@ -18,7 +18,7 @@ __all__ = ["pursue"]
 EXACT = 1e-26  # of the sum of squares below which nothing is left to explain
 DEPENDENT = 1e-10  # of a column's square that is left of it, below which it adds nothing
 PATIENCE = 12, 0.25  # features beyond the best size, and share of it, after which it ends
-LEAST_FREEDOM = 1e-8  # 1 - leverage of a point
+LEAST_FREEDOM = 1e-6  # 1 - leverage: below it a point has a feature for itself, and it ends
 
 
 def pursue(phi: Array, y: Array, weights: Array, most: int) -> tuple[np.ndarray, float]:
@@ -69,6 +69,8 @@ def pursue(phi: Array, y: Array, weights: Array, most: int) -> tuple[np.ndarray,
         step = float(q[m] @ rest)
         rest = rest - step * q[m]
         leverage += q[m] ** 2
+        if leverage.max() > 1.0 - LEAST_FREEDOM:
+            break
         shared = rows @ q[m]
         along -= step * shared
         norms -= shared**2

@@ -216,11 +216,15 @@ def _select_and_fit(
     best = _Selection(sets[0][0], np.zeros((0, data.dim), dtype=int), np.inf)
     for family in sets:
         tried: list[_Selection] = []
+        waited, least = 0, np.inf
         for each in family:
             tried.append(selected(each, everything))
-            if tried[-1].error < BETTER * best.error:
+            error = tried[-1].error
+            if error < BETTER * best.error:
                 best, chosen = tried[-1], tried.copy()
-            if min(range(len(tried)), key=lambda i: tried[i].error) <= len(tried) - 1 - PATIENCE:
+            waited = 0 if error < BETTER * least else waited + 1
+            least = min(error, least)
+            if waited == PATIENCE:
                 break
     held_out = np.empty(data.n)
     for fold in split:
