@@ -7,7 +7,7 @@ A program may start others, put them in sessions of their own and end before the
 driver may be killed with -9, and then nobody else is left to end what it has started. On Linux the
 supervisor adopts such orphans (PR_SET_CHILD_SUBREAPER), so that everything the program ever
 started is below it in the tree of processes, and it kills all of that: when the program has ended,
-when it is told to by SIGTERM, or when its own parent is not OWNER any more. If the supervisor is
+when SIGTERM asks for it, or when its own parent is not OWNER any more. If the supervisor is
 itself killed, its owner ends what it has left, by a mark in the environment of all below it. On
 other systems the process group is all that can be found.
 """
