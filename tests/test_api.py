@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import steinquad as sq
-from steinquad.fit import Constant
+from steinquad.fit import ConstantModel
 
 MC = sq.MonteCarlo()
 
@@ -28,7 +28,7 @@ class Spy(sq.Method):
     def fit(self, data, measure, context):
         self.seen.append((data, measure, context))
         mean = data.fx.mean(axis=0)
-        return sq.Fit(theta0=mean, covariance=np.eye(1), model=Constant(mean, mean * 0))
+        return sq.Fit(theta0=mean, covariance=np.eye(1), model=ConstantModel(mean, mean * 0))
 
 
 @pytest.mark.parametrize("d", [1, 2, 5])

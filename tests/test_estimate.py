@@ -8,7 +8,7 @@ import pytest
 import scipy.stats
 
 import steinquad as sq
-from steinquad.fit import Check, Constant
+from steinquad.fit import Check, ConstantModel
 
 X = np.arange(6.0)
 
@@ -18,7 +18,7 @@ def estimate(mean, std, *, dof=np.inf, check=None, scalar=True):
     fit = sq.Fit(
         theta0=mean,
         covariance=np.diag(std**2),
-        model=Constant(mean, std),
+        model=ConstantModel(mean, std),
         dof=dof,
         check=check,
         stats={"size": np.int64(3), "parts": (np.float64(0.5), {"inner": np.arange(2)})},

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import steinquad as sq
-from steinquad.fit import CHUNK, Constant
+from steinquad.fit import CHUNK, ConstantModel
 from steinquad.points import Points
 
 
@@ -70,7 +70,9 @@ def test_broken_numbers_leave_no_model():
 
 
 def test_an_average_predicts_itself_with_its_own_std():
-    mean, std = Constant(np.array([1.0, 2.0]), np.array([0.1, 0.0]))(Points(np.ones((2, 3))), True)
+    mean, std = ConstantModel(np.array([1.0, 2.0]), np.array([0.1, 0.0]))(
+        Points(np.ones((2, 3))), True
+    )
     np.testing.assert_array_equal(mean, [[1.0, 2.0]] * 2)
     np.testing.assert_array_equal(std, [[0.1, 0.0]] * 2)
 

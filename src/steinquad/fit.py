@@ -11,7 +11,16 @@ from steinquad.dataset import Dataset
 from steinquad.errors import InputError
 from steinquad.points import Points
 
-__all__ = ["Check", "Constant", "Context", "Fit", "Model", "Status", "StatusCode", "WarmStart"]
+__all__ = [
+    "Check",
+    "ConstantModel",
+    "Context",
+    "Fit",
+    "Model",
+    "Status",
+    "StatusCode",
+    "WarmStart",
+]
 
 CHUNK = 4096  # points predicted at once: the covariances of kernel methods are matrices
 
@@ -210,7 +219,7 @@ class Fit:
         return cls(
             theta0=data.fx[0],
             covariance=np.zeros((k, k)),
-            model=Constant(data.fx[0], np.zeros(k)),
+            model=ConstantModel(data.fx[0], np.zeros(k)),
             status=Status("constant", f"f takes the same value at all {data.n} points"),
             fitted=data.fx,
         )
@@ -233,7 +242,7 @@ class Fit:
 
 
 @dataclass(frozen=True, eq=False)
-class Constant:
+class ConstantModel:
     """The model of an average: the same value everywhere.
 
     Attributes:

@@ -8,7 +8,7 @@ import pytest
 
 import steinquad as sq
 from steinquad.checking.error_bar import checked, distance, widened
-from steinquad.fit import Check, Constant
+from steinquad.fit import Check, ConstantModel
 
 
 def normal(d):
@@ -33,7 +33,7 @@ class Overfitted(sq.Method):
         return sq.Fit(
             theta0=wrong,
             covariance=np.array([[1e-6]]),
-            model=Constant(wrong, np.zeros(1)),
+            model=ConstantModel(wrong, np.zeros(1)),
             status=sq.Status("converged", "sure of itself"),
         )
 

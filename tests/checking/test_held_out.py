@@ -7,7 +7,7 @@ import scipy.signal
 
 import steinquad as sq
 from steinquad.checking.held_out import HeldOut, residuals
-from steinquad.fit import Constant
+from steinquad.fit import ConstantModel
 
 
 def normal(d):
@@ -63,7 +63,7 @@ def test_chain_errors_count_autocorrelation():
 
 def constant(*values):
     mean = np.array(values)
-    return sq.Fit(theta0=mean, covariance=np.eye(len(mean)), model=Constant(mean, 0 * mean))
+    return sq.Fit(theta0=mean, covariance=np.eye(len(mean)), model=ConstantModel(mean, 0 * mean))
 
 
 @pytest.mark.parametrize("d", [1, 2, 5])

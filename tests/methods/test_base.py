@@ -7,7 +7,7 @@ import numpyro.distributions as dist
 import pytest
 
 import steinquad as sq
-from steinquad.fit import Constant
+from steinquad.fit import ConstantModel
 
 NORMAL = dist.Normal(0, 1)
 QUICK = sq.GaussNewton(max_steps=3)
@@ -25,7 +25,9 @@ class Sure(sq.Method):
 
     def fit(self, data, measure, context):
         mean = data.fx.mean(axis=0)
-        return sq.Fit(theta0=mean, covariance=np.zeros((1, 1)), model=Constant(mean, mean * 0))
+        return sq.Fit(
+            theta0=mean, covariance=np.zeros((1, 1)), model=ConstantModel(mean, mean * 0)
+        )
 
 
 def test_a_fit_that_claims_no_error_gets_that_of_its_check():

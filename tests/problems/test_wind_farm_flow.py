@@ -5,7 +5,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from steinquad.problems.wind_farm_flow import Rules, discrete_gauss, height_terms, mean_speed
+from steinquad.problems.wind_farm_flow import (
+    QuadratureRules,
+    discrete_gauss,
+    height_terms,
+    mean_speed,
+)
 from steinquad.problems.wind_farm_layout import COARSE_GRID, FULL_GRID
 from steinquad.problems.wind_farm_wakes import PHYSICS, Positions, Turbine, Wakes
 
@@ -15,7 +20,7 @@ def test_the_mean_speed_is_that_over_all_points():
     kind = Turbine(0.75, 0.245, 100.0, 0.38, 4e-3)
     grid = FULL_GRID
     cos, sin = np.cos(0.3), np.sin(0.3)
-    rules = Rules(PHYSICS["p22"], grid, 32)
+    rules = QuadratureRules(PHYSICS["p22"], grid, 32)
     speed = jax.jit(mean_speed, static_argnames="rules")
     x, y = grid.x[:, None], grid.y
     with jax.enable_x64(True):

@@ -35,8 +35,8 @@ def read_table(path: Path) -> pa.Table:
         assert table.column_names is not None  # decodes them all, now
         return table
     except (pa.ArrowException, OSError) as error:
-        told = getattr(error, "strerror", None) or str(error)
-        reason = told.partition("\n")[0]  # Arrow goes on for lines, a complaint is one
+        text = getattr(error, "strerror", None) or str(error)
+        reason = text.partition("\n")[0]  # Arrow goes on for lines, a complaint is one
         raise InputError(f"file {path} cannot be read as CSV or Parquet ({reason}).") from None
     except UnicodeDecodeError as error:
         byte = error.object[error.start]

@@ -13,7 +13,7 @@ from steinquad._types import as_count, as_positive
 from steinquad.designs._starts import Start, start_points
 from steinquad.designs._target import Unconstrained
 from steinquad.designs.chains import scan_chains
-from steinquad.designs.mcmc import MarkovChains, Outcome, Setting
+from steinquad.designs.mcmc import ChainOutcome, MarkovChains, Setting
 from steinquad.errors import InputError
 from steinquad.measures.base import Measure
 
@@ -53,7 +53,7 @@ class MALA(MarkovChains):
         elif self.warmup < 1:
             raise InputError("step_size is missing; give a number, or warmup >= 1 to adapt it.")
 
-    def sample(self, setting: Setting) -> Outcome:
+    def sample(self, setting: Setting) -> ChainOutcome:
         """Run the chains, the step size adapted during their warm-up unless it is given.
 
         See `MarkovChains.sample`; reports step sizes and the number of failed proposals.
@@ -79,7 +79,7 @@ class MALA(MarkovChains):
         chains = setting.run(program, states, tunings, thin=self.thin, skip=skip)
         adapted = np.exp(np.asarray(chains.tuning.adaptation.log_step_size_avg))
         step_size = adapted if self.step_size is None else fixed
-        return Outcome(chains, {"step_size": step_size, "failed_proposals": chains.failures})
+        return ChainOutcome(chains, {"step_size": step_size, "failed_proposals": chains.failures})
 
     @property
     def _limit(self) -> float | None:

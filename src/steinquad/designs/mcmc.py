@@ -18,7 +18,7 @@ from steinquad.designs.chains import Chains, Memory, convergence, stuck
 from steinquad.measures.base import Measure
 from steinquad.measures.checks import as_draw_request
 
-__all__ = ["MarkovChains", "Outcome", "Setting"]
+__all__ = ["ChainOutcome", "MarkovChains", "Setting"]
 
 BLOCKS = 20  # progress is reported so often
 
@@ -79,7 +79,7 @@ class Setting(NamedTuple):
         return Chains(position, gradient, acceptance, failures, tunings)
 
 
-class Outcome(NamedTuple):
+class ChainOutcome(NamedTuple):
     """What a sampler hands back: the chains, what it has to report, and trouble as sentences."""
 
     chains: Chains
@@ -145,7 +145,7 @@ class MarkovChains(Design):
         return _sample(setting, self.sample(setting))
 
     @abstractmethod
-    def sample(self, setting: Setting) -> Outcome:
+    def sample(self, setting: Setting) -> ChainOutcome:
         """Run all chains from their starts, in unconstrained coordinates.
 
         Args:
@@ -159,7 +159,7 @@ class MarkovChains(Design):
         return start_points(self.start, measure, target, self.chains, seed)
 
 
-def _sample(setting: Setting, outcome: Outcome) -> Sample:
+def _sample(setting: Setting, outcome: ChainOutcome) -> Sample:
     """Draws and scores in the user's coordinates, with the diagnostics."""
     chains, measure = outcome.chains, setting.measure
     number, dim = len(setting.start.y), measure.dim

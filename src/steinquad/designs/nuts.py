@@ -12,7 +12,7 @@ import numpy as np
 from steinquad._types import as_count
 from steinquad.designs._target import Unconstrained
 from steinquad.designs.chains import scan_chains
-from steinquad.designs.mcmc import MarkovChains, Outcome, Setting
+from steinquad.designs.mcmc import ChainOutcome, MarkovChains, Setting
 from steinquad.errors import InputError
 
 __all__ = ["NUTS"]
@@ -44,7 +44,7 @@ class NUTS(MarkovChains):
         if not (isinstance(target, float) and 0 < target < 1):
             raise InputError(f"target_acceptance is {target!r}; give a number between 0 and 1.")
 
-    def sample(self, setting: Setting) -> Outcome:
+    def sample(self, setting: Setting) -> ChainOutcome:
         """Tune and run chain after chain, each warm-up and each block a stage of its own.
 
         See `MarkovChains.sample`; reports step sizes and the number of divergences.
@@ -70,7 +70,7 @@ class NUTS(MarkovChains):
             f"{chains.failures} of {transitions} transitions diverged, so part of the measure may "
             "not have been visited: raise target_acceptance or reparametrize"
         )
-        return Outcome(chains, stats, (trouble,) * (chains.failures > 0))
+        return ChainOutcome(chains, stats, (trouble,) * (chains.failures > 0))
 
 
 def _window_adaptation(target: Unconstrained, acceptance: float) -> Callable[..., Any]:

@@ -20,7 +20,7 @@ from steinquad.posterior.gaussian_process import (
 from steinquad.posterior.gram import Gram, KernelPoints
 from steinquad.posterior.hyperparameter_search import Criterion, Optimum, optimize
 
-__all__ = ["KernelFrame", "Problem", "fit_gaussian_process"]
+__all__ = ["KernelFrame", "KernelProblem", "fit_gaussian_process"]
 
 NOTABLE_JITTER = 1e-8
 SETTLED = 5e-2  # gain a value by the last step of the search beyond which it is reported
@@ -84,7 +84,7 @@ class GaussianProcessStart(WarmStart):
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class KernelProblem:
     """What is to be fitted.
 
     Attributes:
@@ -107,7 +107,7 @@ class Problem:
 
 
 @float64
-def fit_gaussian_process(problem: Problem, data: Dataset, context: Context) -> Fit:
+def fit_gaussian_process(problem: KernelProblem, data: Dataset, context: Context) -> Fit:
     """A Gaussian process in the frame of a method, and its integral.
 
     Outputs share lengthscales and nugget, each with an amplitude of its own; where noise is known
@@ -213,7 +213,10 @@ class _Part:
 
 
 def _part(
-    process: GaussianProcessData, problem: Problem, context: Context, start: Hyperparameters | None
+    process: GaussianProcessData,
+    problem: KernelProblem,
+    context: Context,
+    start: Hyperparameters | None,
 ) -> _Part:
     """Find the hyperparameters, condition, integrate."""
     criterion, x = problem.criterion, problem.points.x

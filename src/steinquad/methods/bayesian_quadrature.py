@@ -15,7 +15,7 @@ from steinquad._types import Array, as_finite, is_count
 from steinquad.dataset import Dataset, still_obstacle
 from steinquad.errors import InputError
 from steinquad.fit import Context, Fit
-from steinquad.fitting.gaussian_process import Problem, fit_gaussian_process
+from steinquad.fitting.gaussian_process import KernelProblem, fit_gaussian_process
 from steinquad.kernels import Kernel, Matern, embed
 from steinquad.measures.base import Measure
 from steinquad.measures.factors import Factors
@@ -144,7 +144,7 @@ class BayesianQuadrature(Method):
             _exponents(data.dim, self._degree),
         )
         given = None if isinstance(self.lengthscales, str) else np.asarray(self.lengthscales)
-        problem = Problem(
+        problem = KernelProblem(
             Points.of(data, measure),
             frame,
             self.criterion,

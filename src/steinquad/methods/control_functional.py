@@ -12,7 +12,7 @@ from steinquad.checking.stein_identities import flux_violation
 from steinquad.dataset import Dataset
 from steinquad.errors import InputError
 from steinquad.fit import Context, Fit
-from steinquad.fitting.gaussian_process import Problem, fit_gaussian_process
+from steinquad.fitting.gaussian_process import KernelProblem, fit_gaussian_process
 from steinquad.fitting.standard_frame import score_obstacle
 from steinquad.kernels.stein_kernel import RadialKernel, RadialMatern52, SteinPoints, stein_gram
 from steinquad.measures.affine import Affine
@@ -94,7 +94,7 @@ class ControlFunctional(Method):
         frame = SteinFrame(SteinGram(self.kernel), dim, boundary, affine)
         value, slope = boundary(points)
         violation = flux_violation(data, value * points.score + slope, value)
-        problem = Problem(points, frame, self.criterion, suspicion=violation)
+        problem = KernelProblem(points, frame, self.criterion, suspicion=violation)
         return fit_gaussian_process(problem, data, context)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from steinquad._types import Array
 from steinquad.checking.standard_error import autocorrelated, standard_error, weighted_mean
 from steinquad.dataset import Dataset
-from steinquad.fit import Constant, Context, Fit, Status
+from steinquad.fit import ConstantModel, Context, Fit, Status
 from steinquad.fitting.outputs import correlated
 from steinquad.measures.base import Measure
 from steinquad.methods.base import Method
@@ -58,7 +58,7 @@ class MonteCarlo(Method):
         return Fit(
             theta0=mean,
             covariance=covariance,
-            model=Constant(mean, std),
+            model=ConstantModel(mean, std),
             dof=dof,
             status=_status(data),
             stats={"effective_sample_size": _effective_size(data, mean, std)},

@@ -8,7 +8,7 @@ from steinquad._types import as_count
 from steinquad.checking.standard_error import group_sums, weighted_mean
 from steinquad.dataset import Dataset
 from steinquad.designs.sobol import Sobol
-from steinquad.fit import Constant, Context, Fit, Status
+from steinquad.fit import ConstantModel, Context, Fit, Status
 from steinquad.measures.base import Measure
 from steinquad.methods.base import Method
 from steinquad.methods.monte_carlo import not_a_sample
@@ -80,7 +80,7 @@ class QuasiMonteCarlo(Method):
         return Fit(
             theta0=mean,
             covariance=covariance,
-            model=Constant(mean, np.sqrt(np.diag(covariance))),
+            model=ConstantModel(mean, np.sqrt(np.diag(covariance))),
             dof=float(count - 1),
             status=Status("converged", f"average over {count} replicates"),
             stats={"replicates": count},

@@ -20,7 +20,7 @@ from steinquad.networks.stein_network import SteinNetwork
 from steinquad.training.curvature import DENSE_LIMIT
 from steinquad.training.evidence import Precisions, Spectrum, tune
 from steinquad.training.krylov import Nystroem, ShiftedGram, lanczos_spectrum, quadratic_form
-from steinquad.training.model import CompiledModel, Model, model
+from steinquad.training.model import CompiledModel, ResidualModel, model
 from steinquad.training.objective import TrainingSet, flatten, theta0_entries
 
 __all__ = ["LaplacePosterior", "laplace"]
@@ -64,7 +64,7 @@ class _Fitted:
     scalars: dict[str, float]
 
 
-def output_noise(at: Model, vector: Array) -> tuple[Array, float]:
+def output_noise(at: ResidualModel, vector: Array) -> tuple[Array, float]:
     """Root mean square residual of each output relative to their mean, (k,), and |r / noise|^2.
 
     Outputs of different noise share one precision that way.
@@ -117,7 +117,7 @@ def laplace(
     return _matrix_free(CompiledModel(network, data), fitted, seed)
 
 
-def _dense(at: Model, fitted: _Fitted) -> LaplacePosterior:
+def _dense(at: ResidualModel, fitted: _Fitted) -> LaplacePosterior:
     theta0, flat = fitted.theta0, fitted.flat
     matrix = np.asarray(at.gram(fitted.vector, fitted.noise)[0])
     if flat:  # eliminate theta0
@@ -136,7 +136,7 @@ def _dense(at: Model, fitted: _Fitted) -> LaplacePosterior:
     return LaplacePosterior(half.T @ half, precisions, fitted.noise, 0.0, matrix, factor, jitter)
 
 
-def _by_residuals(at: Model, fitted: _Fitted) -> LaplacePosterior:
+def _by_residuals(at: ResidualModel, fitted: _Fitted) -> LaplacePosterior:
     """The same from `K = J_w J_w^T`: theta0 by least squares with errors I / beta + K / alpha."""
     theta0, flat, noise = fitted.theta0, fitted.flat, fitted.noise
     jacobian = at.jacobian(fitted.vector)

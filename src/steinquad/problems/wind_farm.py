@@ -22,11 +22,11 @@ from steinquad.problems.wind_farm_inputs import (
     direction_distribution,
     input_distributions,
 )
-from steinquad.problems.wind_farm_layout import FULL_GRID, Grid
+from steinquad.problems.wind_farm_layout import FULL_GRID, AveragingGrid
 
 __all__ = ["TRUTHS", "ThrustCoefficient", "thrust_coefficient", "truth_of", "wind_farm"]
 
-SIMULATORS: dict[str, Callable[[Array, str, Grid], tuple[float, float]]] = {
+SIMULATORS: dict[str, Callable[[Array, str, AveragingGrid], tuple[float, float]]] = {
     "jax": wind_farm_jax.simulate,
     "pywake": wind_farm_pywake.simulate,
 }
@@ -70,7 +70,7 @@ class ThrustCoefficient:
 
     physics: str = "p22"
     simulator: str = "jax"
-    grid: Grid = FULL_GRID
+    grid: AveragingGrid = FULL_GRID
     columns: tuple[str, ...] = NAMES
 
     def __post_init__(self) -> None:

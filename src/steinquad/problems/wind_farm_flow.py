@@ -17,10 +17,10 @@ import numpy as np
 import scipy.linalg
 
 from steinquad._types import Array
-from steinquad.problems.wind_farm_layout import SPACING, WIND_SPEED, Grid
+from steinquad.problems.wind_farm_layout import SPACING, WIND_SPEED, AveragingGrid
 from steinquad.problems.wind_farm_wakes import Physics, Positions, Turbine, Wakes, centerline
 
-__all__ = ["Rules", "discrete_gauss", "height_terms", "mean_speed"]
+__all__ = ["QuadratureRules", "discrete_gauss", "height_terms", "mean_speed"]
 
 NODES = (12, 18, 26, 40)  # along an axis, for wakes from wide to narrow; the others need all
 SKIP, ALL = -1, len(NODES)
@@ -28,7 +28,7 @@ NEGLIGIBLE = 40.0  # wakes fainter than exp(-this) everywhere in the box
 DIGITS = 14.0 * math.log(10.0)
 
 
-class Rules(NamedTuple):
+class QuadratureRules(NamedTuple):
     """What is fixed when the mean is compiled.
 
     Attributes:
@@ -38,7 +38,7 @@ class Rules(NamedTuple):
     """
 
     physics: Physics
-    grid: Grid
+    grid: AveragingGrid
     terms: int
 
 
@@ -62,14 +62,14 @@ def discrete_gauss(points: int, m: int) -> tuple[Array, Array]:
     return nodes, vectors[0] ** 2
 
 
-def height_terms(height: float, narrowest: float, grid: Grid) -> int:
+def height_terms(height: float, narrowest: float, grid: AveragingGrid) -> int:
     """Length of the Chebyshev series over heights, a power of two, for sigma >= `narrowest`."""
     reach = np.max(np.abs(height - grid.z))
     r = (reach / narrowest) ** 2 / 4.0  # half the range of the exponent
     return 1 << math.ceil(math.log2(math.sqrt(2.0 * r * DIGITS) + 1.0))
 
 
-def _height_series(height: Any, steepest: Any, grid: Grid, terms: int) -> Any:
+def _height_series(height: Any, steepest: Any, grid: AveragingGrid, terms: int) -> Any:
     """Coefficients of `mean_z exp(-s (z - h)^2)` for s from 0 to `steepest`."""
     s = steepest * (1.0 + np.cos((np.arange(terms) + 0.5) * math.pi / terms)) / 2.0
     values = jnp.mean(jnp.exp(-s[:, None] * (grid.z - height) ** 2), axis=1)
@@ -108,7 +108,9 @@ def _classes(kind: Turbine, expansion: Any, at: Positions) -> Any:
     return jnp.where(faint, SKIP, jnp.where(edge, ALL, chosen))
 
 
-def mean_speed(kind: Turbine, wakes: Wakes, at: Positions, height: Any, rules: Rules) -> Any:
+def mean_speed(
+    kind: Turbine, wakes: Wakes, at: Positions, height: Any, rules: QuadratureRules
+) -> Any:
     """U_F, the plain mean of the wind speed over the grid.
 
     Args:

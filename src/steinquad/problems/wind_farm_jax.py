@@ -10,8 +10,8 @@ import numpy as np
 
 from steinquad._float64 import float64
 from steinquad._types import Array
-from steinquad.problems.wind_farm_flow import Rules, height_terms, mean_speed
-from steinquad.problems.wind_farm_layout import MOST_TURBINES, Grid, layout
+from steinquad.problems.wind_farm_flow import QuadratureRules, height_terms, mean_speed
+from steinquad.problems.wind_farm_layout import MOST_TURBINES, AveragingGrid, layout
 from steinquad.problems.wind_farm_wakes import PHYSICS, Positions, propagate, turbine
 
 __all__ = ["simulate"]
@@ -20,7 +20,7 @@ FAR = 1e9  # m downwind: turbines that only fill up the array
 
 
 @float64
-def simulate(point: Array, physics: str, grid: Grid) -> tuple[float, float]:
+def simulate(point: Array, physics: str, grid: AveragingGrid) -> tuple[float, float]:
     """Wind speeds U_0 at the target turbine and U_F of the farm, in some 10 CPU ms.
 
     Args:
@@ -31,7 +31,7 @@ def simulate(point: Array, physics: str, grid: Grid) -> tuple[float, float]:
     ct_prime, w1, w2, _, direction, height, diameter = map(float, point)
     formulas = PHYSICS[physics]
     narrowest = float(turbine(ct_prime, w1, w2, diameter, formulas).eps) * diameter
-    rules = Rules(formulas, grid, height_terms(height, narrowest, grid))
+    rules = QuadratureRules(formulas, grid, height_terms(height, narrowest, grid))
     positions, target = layout(direction)
     # One shape for every direction, so that it is compiled once.
     padded = np.zeros((MOST_TURBINES, 2))
@@ -42,7 +42,7 @@ def simulate(point: Array, physics: str, grid: Grid) -> tuple[float, float]:
 
 
 @partial(jax.jit, static_argnames="rules")
-def _speeds(point: Any, positions: Any, count: Any, target: Any, rules: Rules) -> Any:
+def _speeds(point: Any, positions: Any, count: Any, target: Any, rules: QuadratureRules) -> Any:
     ct_prime, w1, w2, turbulence, direction, height, diameter = point
     angle = direction * (math.pi / 180.0)
     cos, sin = jnp.cos(angle), jnp.sin(angle)

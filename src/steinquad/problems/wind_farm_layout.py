@@ -7,7 +7,15 @@ import numpy as np
 
 from steinquad._types import Array
 
-__all__ = ["COARSE_GRID", "FULL_GRID", "MOST_TURBINES", "SPACING", "WIND_SPEED", "Grid", "layout"]
+__all__ = [
+    "COARSE_GRID",
+    "FULL_GRID",
+    "MOST_TURBINES",
+    "SPACING",
+    "WIND_SPEED",
+    "AveragingGrid",
+    "layout",
+]
 
 WIND_SPEED = 10.0  # m/s, undisturbed
 SPACING = 500.0  # m, along both axes
@@ -21,7 +29,7 @@ Y = SPACING * np.arange(-3.0, 17.0)
 CANDIDATES = np.stack(np.meshgrid(X, Y, indexing="ij"), axis=-1).reshape(-1, 2)
 
 
-class Grid(NamedTuple):
+class AveragingGrid(NamedTuple):
     """Numbers of points along x, y and z of the grid on which the wind speed is averaged."""
 
     nx: int
@@ -44,8 +52,8 @@ class Grid(NamedTuple):
         return np.linspace(0.0, 250.0, self.nz)
 
 
-FULL_GRID = Grid(200, 200, 20)
-COARSE_GRID = Grid(20, 40, 20)
+FULL_GRID = AveragingGrid(200, 200, 20)
+COARSE_GRID = AveragingGrid(20, 40, 20)
 
 
 def layout(direction: float) -> tuple[Array, int]:

@@ -6,7 +6,7 @@ import numpy as np
 
 from steinquad._types import Array
 from steinquad.errors import InputError
-from steinquad.problems.wind_farm_layout import WIND_SPEED, Grid, layout
+from steinquad.problems.wind_farm_layout import WIND_SPEED, AveragingGrid, layout
 
 __all__ = ["require_pywake", "simulate"]
 
@@ -22,7 +22,7 @@ def require_pywake() -> None:
         ) from None
 
 
-def simulate(point: Array, physics: str, grid: Grid) -> tuple[float, float]:
+def simulate(point: Array, physics: str, grid: AveragingGrid) -> tuple[float, float]:
     """Wind speeds U_0 at the target turbine and U_F of the farm, in 14 CPU s on the full grid.
 
     Args:

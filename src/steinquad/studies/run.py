@@ -22,7 +22,7 @@ from steinquad.studies.pool import Pool
 from steinquad.studies.settings import Settings
 from steinquad.studies.store import Store
 
-__all__ = ["AnyExecutor", "Run", "Snapshot", "place_for"]
+__all__ = ["AnyExecutor", "Snapshot", "StudyRun", "place_for"]
 
 AnyExecutor = futures.Executor | Callable[[], futures.Executor]
 
@@ -45,7 +45,7 @@ class Snapshot:
 
 
 @dataclass
-class Run:
+class StudyRun:
     """One run of a study, for as long as its store can be written.
 
     Attributes:

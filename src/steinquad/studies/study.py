@@ -16,7 +16,7 @@ from steinquad.studies.file import load
 from steinquad.studies.gathered import check_points
 from steinquad.studies.look import Look, look
 from steinquad.studies.points import BLOCK
-from steinquad.studies.run import AnyExecutor, Run, Snapshot, place_for
+from steinquad.studies.run import AnyExecutor, Snapshot, StudyRun, place_for
 from steinquad.studies.settings import Settings
 from steinquad.studies.store import Counts, Store
 from steinquad.summaries.statistic import Statistic
@@ -115,7 +115,7 @@ class Study(Settings):
             check_points(list(store.rows(BLOCK)), self)
             if retry_failed:
                 store.forget_attempts()
-            return Run(self, store, place, watch, progress).finish()
+            return StudyRun(self, store, place, watch, progress).finish()
 
     def look(self, n: int | None = None) -> Look:
         """What is stored now, read once, for several questions to one state of the store.

@@ -14,7 +14,7 @@ import scipy.linalg
 from steinquad._types import Array
 from steinquad.networks.stein_network import SteinNetwork
 from steinquad.training.krylov import lanczos_spectrum
-from steinquad.training.model import CompiledModel, Model, ggn_product
+from steinquad.training.model import CompiledModel, ResidualModel, ggn_product
 from steinquad.training.objective import TrainingSet
 
 __all__ = ["DENSE_LIMIT", "Curvature", "Dense", "MatrixFree"]
@@ -176,7 +176,7 @@ class MatrixFree:
     every: ClassVar[int] = 5
 
     @classmethod
-    def at(cls, model: Model, vector: Array, noise: Array, **options: Any) -> "MatrixFree":
+    def at(cls, model: ResidualModel, vector: Array, noise: Array, **options: Any) -> "MatrixFree":
         """The curvature of a network on its data at these weights.
 
         Args:

@@ -27,7 +27,7 @@ from steinquad._types import Array, as_count
 from steinquad.networks.stein_network import SteinNetwork
 from steinquad.training.curvature import DENSE_LIMIT, Curvature, Dense, MatrixFree
 from steinquad.training.evidence import LOG_ALPHA, LOG_BETA
-from steinquad.training.model import CompiledModel, Model, model
+from steinquad.training.model import CompiledModel, ResidualModel, model
 from steinquad.training.objective import TrainingSet, flatten, theta0_entries
 from steinquad.training.optimizer import Optimizer, Stepwise
 from steinquad.training.track import Step
@@ -79,7 +79,7 @@ class GaussNewton(Optimizer):
 
 class _Run(Stepwise):
     def __init__(
-        self, at: Model, flat: bool, *, dense: bool = True, max_acceleration: float = 0.75
+        self, at: ResidualModel, flat: bool, *, dense: bool = True, max_acceleration: float = 0.75
     ) -> None:
         network = at.like
         self.model, self.dense, self.max_acceleration = at, dense, max_acceleration

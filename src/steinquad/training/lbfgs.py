@@ -14,7 +14,7 @@ import scipy.optimize
 from steinquad._types import Array, as_count, as_positive
 from steinquad.networks.stein_network import SteinNetwork
 from steinquad.training.objective import Penalty, TrainingSet, flatten, value_and_gradient
-from steinquad.training.optimizer import Optimizer, Report, Run
+from steinquad.training.optimizer import Optimizer, Report, TrainingRun
 from steinquad.training.track import Step
 
 __all__ = ["LBFGS"]
@@ -53,7 +53,7 @@ class LBFGS(Optimizer):
         return _Run(self, network, data, Penalty(self.penalty, theta0=not flat))
 
 
-class _Run(Run):
+class _Run(TrainingRun):
     def __init__(
         self, options: LBFGS, network: SteinNetwork, data: TrainingSet, penalty: Penalty
     ) -> None:

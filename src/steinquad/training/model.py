@@ -32,7 +32,7 @@ from steinquad.training.objective import (
     unflatten,
 )
 
-__all__ = ["CompiledModel", "Model", "NumpyModel", "ggn_product", "model"]
+__all__ = ["CompiledModel", "NumpyModel", "ResidualModel", "ggn_product", "model"]
 
 KEPT = 2**29
 # A single-precision G is wrong by about 1e-9 of its trace; dampings well above that hide it.
@@ -44,7 +44,7 @@ T = TypeVar("T")
 Sums: TypeAlias = tuple[jax.Array, jax.Array, jax.Array]  # G, J^T r and the squares
 
 
-class Model(ABC):
+class ResidualModel(ABC):
     """What training and the posterior ask of a network on its data.
 
     All vectors are flat, all arguments at one set of weights. Both roads answer with the same
@@ -105,7 +105,7 @@ class Model(ABC):
         """
 
 
-def model(like: SteinNetwork, data: TrainingSet) -> Model:
+def model(like: SteinNetwork, data: TrainingSet) -> ResidualModel:
     """A network on its data, by the faster of the two roads for it and for this machine.
 
     Args:
@@ -117,7 +117,7 @@ def model(like: SteinNetwork, data: TrainingSet) -> Model:
     return NumpyModel(like, data) if by_numpy else CompiledModel(like, data)
 
 
-class NumpyModel(Model):
+class NumpyModel(ResidualModel):
     """By NumPy and BLAS, in memory that is used again from one call to the next.
 
     Args:
@@ -228,7 +228,7 @@ class NumpyModel(Model):
         return self.root[panel] * (g - self.y[panel]), rows.reshape(-1, len(vector))
 
 
-class CompiledModel(Model):
+class CompiledModel(ResidualModel):
     """By compiled programs, for any network on any device; adds products without a matrix.
 
     Args:

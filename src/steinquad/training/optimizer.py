@@ -1,7 +1,7 @@
 """The one way of training: a driver, a track and a stopping rule that all optimizers share.
 
-An optimizer is its options and a `Run`, which knows how to get from one set of weights to the
-next. All else is here: what is recorded of a step, who hears of it, and when it is enough.
+An optimizer is its options and a `TrainingRun`, which knows how to get from one set of weights to
+the next. All else is here: what is recorded of a step, who hears of it, and when it is enough.
 """
 
 from abc import ABC, abstractmethod
@@ -17,13 +17,13 @@ from steinquad.networks.stein_network import SteinNetwork
 from steinquad.training.objective import TrainingSet, unflatten
 from steinquad.training.track import Step, Track
 
-__all__ = ["Optimizer", "Report", "Run", "Stepwise", "Stop", "TrainingResult"]
+__all__ = ["Optimizer", "Report", "Stepwise", "Stop", "TrainingResult", "TrainingRun"]
 
 Stop: TypeAlias = Literal["converged", "max_steps", "not_finite"]
 Report: TypeAlias = Callable[[Step], bool]
 
 
-class Run(ABC):
+class TrainingRun(ABC):
     """One training under way.
 
     Attributes:
@@ -44,7 +44,7 @@ class Run(ABC):
         """
 
 
-class Stepwise(Run):
+class Stepwise(TrainingRun):
     """A training whose steps can be taken one at a time.
 
     An optimizer writes `step`, the loop is here.
@@ -95,7 +95,7 @@ class TrainingResult:
     evaluations: int
     validation_errors: Array
     corrected: Array | None
-    state: tuple[Run, Track] | None = None
+    state: tuple[TrainingRun, Track] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,7 +132,7 @@ class Optimizer(ABC):
             raise InputError(f"rtol is {self.rtol!r}; give a fraction from 0 to below 1.")
 
     @abstractmethod
-    def start(self, network: SteinNetwork, data: TrainingSet, flat: bool) -> Run:
+    def start(self, network: SteinNetwork, data: TrainingSet, flat: bool) -> TrainingRun:
         """A training from these weights, no step taken yet: what an optimizer has to write.
 
         Args:
