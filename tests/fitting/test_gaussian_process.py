@@ -42,7 +42,8 @@ def test_units_of_f_change_the_answer_alone(d):
     moved = method.estimate(dataset(d, scale=-8.0, shift=3.0), normal(d))
     assert moved.mean == pytest.approx(3 - 8 * base.mean, rel=1e-6)
     assert moved.std == pytest.approx(8 * base.std, rel=1e-3)
-    assert moved.stats["amplitude"] == pytest.approx(8 * base.stats["amplitude"], rel=1e-3)
+    # The likelihood is flat along amplitude and lengthscales together: the last digits decide.
+    assert moved.stats["amplitude"] == pytest.approx(8 * base.stats["amplitude"], rel=1e-2)
 
 
 def test_a_start_is_taken_only_where_it_fits():

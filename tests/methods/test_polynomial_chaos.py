@@ -119,3 +119,24 @@ def test_folds_are_an_option():
     assert PolynomialChaos().with_folds(3).folds == 3
     with pytest.raises(sq.InputError, match="folds"):
         PolynomialChaos(folds=1)
+
+
+def test_std_falls_with_more_points_than_features_are_selected_on():
+    def f(x):
+        return (x[:, 0] > 0.3) + np.cos(15 * x[:, 1])
+
+    inputs = product(st.norm(), st.norm())
+    few, many = (sq.integrate(f, inputs, n=n, method=PolynomialChaos()) for n in (2000, 18000))
+    assert many.std < 0.45 * few.std  # a third, but for what is selected
+
+
+def test_points_of_a_grid_are_refused():
+    """Degrees beyond the number of values on a line look the same there."""
+    with pytest.raises(sq.InputError, match="not a sample"):
+        sq.integrate(
+            lambda x: 1 / (1 + 25 * x[:, 0] ** 2) + x[:, 1],
+            product(st.uniform(-1, 2), st.uniform()),
+            n=64,
+            design=sq.designs.Grid(),
+            method=PolynomialChaos(),
+        )

@@ -67,3 +67,16 @@ def test_heavy_tails_get_scores():
     assert not chaos.classical
     x = np.array([[0.0, 0.0], [1e6, 0.0]])
     assert np.isfinite(chaos(x, np.array([[3, 0]]))).all()
+
+
+def test_families_are_kept_with_their_measure():
+    measure = as_measure(sq.Product({"a": st.gamma(3.0), "b": st.norm()}))
+    assert Chaos.of(measure) is Chaos.of(measure)
+    assert Chaos.of(measure) is not Chaos.of(measure, "scores")
+
+
+def test_products_are_those_of_the_tables():
+    chaos = Chaos.of(as_measure(sq.Product({"a": st.gamma(3.0), "b": st.norm(), "c": st.norm()})))
+    x = np.random.default_rng(0).gamma(3.0, size=(7, 3))
+    indices = np.array([[2, 0, 0], [1, 3, 0]])
+    np.testing.assert_array_equal(chaos(x, indices), chaos.products(chaos.tables(x, 4), indices))

@@ -7,6 +7,7 @@ import scipy.stats as st
 from numpy.polynomial import laguerre
 
 from steinquad.measures import as_measure
+from steinquad.measures.marginal import Marginal
 from steinquad.stein.orthonormal import NormalScores, Orthonormal
 
 DISTRIBUTIONS = {
@@ -73,3 +74,11 @@ def test_polynomials_without_a_variance_are_left_out():
     assert Orthonormal.of(marginal(st.t(2.5))) is None
     few = Orthonormal.of(marginal(st.lognorm(1.0)))
     assert 0 < few.highest < Orthonormal.of(marginal(st.lognorm(0.1))).highest
+
+
+def test_a_normal_that_is_cut_on_one_side_has_polynomials():
+    """The parent's mean may be its side, or far outside."""
+    nodes, weights = rule(st.halfnorm())
+    values = Orthonormal.of(Marginal.normal(0.0, 1.0, low=0.0))(nodes, 6)
+    np.testing.assert_allclose(values.T @ (weights[:, None] * values), np.eye(7), atol=1e-10)
+    assert Orthonormal.of(Marginal.normal(0.0, 1.0, low=5.0)).highest > 5

@@ -17,6 +17,7 @@ from steinquad.fitting.outputs import Outputs, correlated
 from steinquad.fitting.pursuit import pursue
 from steinquad.measures.base import Measure
 from steinquad.methods.base import Method
+from steinquad.methods.monte_carlo import not_a_sample
 from steinquad.points import Points
 from steinquad.posterior.linear import Factored, LinearPosterior, factor
 from steinquad.stein.chaos import Chaos, hyperbolic
@@ -75,6 +76,8 @@ class PolynomialChaos(Method):
         """
         if data.n < FEWEST:
             return f"x has {data.n} points of positive weight; {self.name} needs {FEWEST}."
+        if not data.sampled:  # m values on a line of a grid cannot tell degrees beyond m apart
+            return not_a_sample(data)
         if Chaos.of(measure) is not None:
             return None
         what = "no measure was given" if measure is None else f"{type(measure).__name__} has none"
@@ -87,9 +90,9 @@ class PolynomialChaos(Method):
         """Select features for every output, fit them, select again in folds; see `Method.fit`.
 
         Returns:
-            The regression on the features that were selected on all points. Of points that are a
-            sample, its variance is at least that of the cross-fit, the squared distance between
-            the two answers, and the regression's own.
+            The regression on the features that were selected on all points. Its variance is at
+            least that of the cross-fit, the squared distance between the two answers, and the
+            regression's own.
         """
         outputs = Outputs.fit(data)
         split = context.split or folds_of(data, min(self.folds, data.n // 2), context.seed)
@@ -117,8 +120,6 @@ class PolynomialChaos(Method):
                 "degree": [int(each.indices.max(initial=0)) for each in regressions],
             },
         )
-        if not data.sampled:
-            return fit
         check = check_of(HeldOut.from_values(values, data, len(split)), mean)
         # Of a smooth f the folds may know as little as the fit of tails that no point has seen:
         # its own variance counts however much larger it is.
@@ -233,7 +234,7 @@ def _select_and_fit(
         slopes = fitted(again, train).posterior.weights[:, 0]
         held_out[fold] = y[fold] - best.among.chaos(data.x[fold], again.indices) @ slopes
     regression = fitted(best, np.arange(data.n))
-    variance = max(regression.posterior.variance[0], best.error / len(rows))
+    variance = max(regression.posterior.variance[0], best.error / float(weights.sum()))
     before = next((each for each in reversed(chosen) if not each.same(best)), None)
     if before is not None:
         step = (

@@ -8,15 +8,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from steinquad._types import Array
 from steinquad.measures.base import Measure
 from steinquad.measures.factors import Factors
+from steinquad.measures.marginal import Marginal
 from steinquad.stein.orthonormal import NormalScores, Orthonormal, Polynomials
 
 __all__ = ["Chaos", "hyperbolic"]
+
+
+# Of every measure that is alive: quantiles of some distributions are found by descent.
+_kept: WeakKeyDictionary[Measure, dict[str, "Chaos | None"]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,26 +49,28 @@ class Chaos:
                 has them, "scores" for those of the normal scores of all that are neither normal
                 nor uniform.
         """
-        known = None if measure is None else measure.factors()
+        if measure is None:
+            return None
+        kept = _kept.setdefault(measure, {})
+        if coordinates not in kept:
+            kept[coordinates] = cls._made(measure, coordinates)
+        return kept[coordinates]
+
+    @classmethod
+    def _made(cls, measure: Measure, coordinates: Literal["own", "scores"]) -> "Chaos | None":
+        known = measure.factors()
         if known is None or not known.independent:
             return None
         families: list[Polynomials] = []
         for marginal in known.components[0]:
-            family = Orthonormal.of(marginal)
-            classical = marginal.kind == "uniform" or (
-                marginal.kind == "normal" and not marginal.truncated
-            )
-            replaced = family is None or (coordinates == "scores" and not classical)
-            families.append(NormalScores(marginal) if replaced else family)  # pyright: ignore
+            own = coordinates == "own" or _classical(marginal)
+            families.append((own and Orthonormal.of(marginal)) or NormalScores(marginal))
         return cls(known, tuple(families))
 
     @property
     def classical(self) -> bool:
         """Whether normal scores would be the same: every coordinate is normal or uniform."""
-        return not any(
-            marginal.kind == "other" or (marginal.kind == "normal" and marginal.truncated)
-            for marginal in self.factors.components[0]
-        )
+        return all(map(_classical, self.factors.components[0]))
 
     def tables(self, x: Array, degree: int) -> list[Array]:
         """Polynomials of every coordinate up to a degree, or their highest, at points (n, d)."""
@@ -85,12 +93,26 @@ class Chaos:
         return values
 
     def __call__(self, x: Array, indices: np.ndarray) -> Array:
-        """Values of the products at points, (n, d) -> (n, len(indices))."""
-        return self.products(self.tables(x, int(indices.max(initial=0))), indices)
+        """Values of the products at points, (n, d) -> (n, len(indices)).
+
+        Polynomials are computed of those coordinates only that the products have.
+        """
+        z = self.factors.affine.points(x)
+        values = np.ones((len(z), len(indices)))
+        for i in np.flatnonzero(indices.any(axis=0)):
+            used = np.flatnonzero(indices[:, i])
+            table = self.families[i](z[:, i], int(indices[:, i].max()))
+            values[:, used] *= table[:, indices[used, i]]
+        return values
 
     def allowed(self, indices: np.ndarray) -> np.ndarray:
         """Of multi-indices (S, d) whose polynomials exist; under heavy tails few do."""
         return indices[(indices <= [family.highest for family in self.families]).all(axis=1)]
+
+
+def _classical(marginal: Marginal) -> bool:
+    """Whether it is uniform or normal, with polynomials that are those of its scores or better."""
+    return marginal.kind == "uniform" or (marginal.kind == "normal" and not marginal.truncated)
 
 
 @lru_cache(maxsize=64)

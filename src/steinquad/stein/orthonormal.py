@@ -133,14 +133,14 @@ def _quadrature(marginal: Marginal) -> tuple[Array, Array]:
     A finite side is approached in probabilities, where a density may be infinite; an open one in
     x, because a probability next to 1 has no digits left.
     """
-    sides = []
+    sides, median = [], float(marginal.icdf(np.array([0.5]))[0])
     for probability, side in ((0.0, marginal.low), (1.0, marginal.high)):
         if np.isfinite(side):
             edges = probability + (0.5 - probability) * 0.5 ** np.arange(HALVINGS)
             sides.append(_refined(np.append(edges, probability), marginal, probable=True))
         else:
-            far = float(marginal.icdf(np.array([abs(probability - 1e-6)]))[0]) - marginal.loc
-            edges = marginal.loc + far * np.append(0.0, 0.1 * 1.25 ** np.arange(HALVINGS))
+            far = float(marginal.icdf(np.array([abs(probability - 1e-6)]))[0]) - median
+            edges = median + far * np.append(0.0, 0.1 * 1.25 ** np.arange(HALVINGS))
             sides.append(_refined(edges, marginal, probable=False))
     nodes, weights = (np.concatenate(part) for part in zip(*sides, strict=True))
     order = np.argsort(nodes)
