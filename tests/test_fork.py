@@ -7,7 +7,11 @@ import pytest
 
 SCRIPT = """
 import multiprocessing, sys, warnings
-import jax.numpy as jnp, scipy.stats as st
+import jax
+if sys.argv[1] == "devices":
+    jax.devices()
+if sys.argv[1] == "jit":
+    jax.jit(lambda x: x + 1)(1.0)
 import steinquad as sq
 
 warnings.simplefilter("ignore")  # JAX warns of the fork itself
@@ -31,7 +35,13 @@ print(queue.get(timeout=60))
 
 
 @pytest.mark.parametrize(
-    ("when", "words"), [("after", 'get_context("spawn")'), ("before", "-2.0\n")]
+    ("when", "words"),
+    [
+        ("after", 'get_context("spawn")'),
+        ("devices", 'get_context("spawn")'),
+        ("jit", 'get_context("spawn")'),
+        ("before", "-2.0\n"),
+    ],
 )
 def test_a_copy_answers_or_says_why_not(when, words, tmp_path):
     script = tmp_path / "script.py"

@@ -1,10 +1,11 @@
 """JAX does not survive a fork, and a copy of a process that has used it must say so.
 
 `fork` copies a process with one of its threads. Those of JAX are missing in the copy, which waits
-for them for ever as soon as it computes. Where nothing was compiled before, a fork does no harm.
+for them for ever as soon as it computes. Before anything asked for a device, a fork does no harm.
 """
 
 import os
+import sys
 from typing import Any
 
 import jax
@@ -20,7 +21,7 @@ _lost = False  # the threads of JAX
 
 
 def refuse_forked() -> None:
-    """Raise an `InputError` in a process that was forked after JAX had compiled something.
+    """Raise an `InputError` in a process that was forked after JAX had started its threads.
 
     Called by whatever may compute with JAX: an error at once, where there would be none ever.
     """
@@ -36,9 +37,16 @@ def _note(event: str, *_: Any, **__: Any) -> None:
     _compiled = _compiled or event.startswith(COMPILED)
 
 
+def _started() -> bool:
+    """Whether JAX has threads, also those from before this module was imported."""
+    # Private to JAX, whose function for it takes a lock that nobody may be left to release.
+    devices = getattr(sys.modules.get("jax._src.xla_bridge"), "_backends", None)
+    return _compiled or bool(devices)
+
+
 def _note_fork() -> None:
     global _lost
-    _lost = _compiled
+    _lost = _lost or _started()
 
 
 jax.monitoring.register_event_duration_secs_listener(_note)
