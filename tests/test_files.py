@@ -56,6 +56,14 @@ def test_another_file_is_not_needed(tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["store.csv"]
 
 
+def test_an_argument_that_is_no_path_is_no_file(tmp_path):
+    code = tmp_path / ("print(1); " * 30)  # of a command such as `python -c`
+    check_output(tmp_path / "t.csv", needed={code: "a file of the integrand"})
+    with replaced(tmp_path / "t.csv", needed={code: "a file of the integrand"}) as file:
+        file.write_text("new")
+    assert (tmp_path / "t.csv").read_text() == "new"
+
+
 def test_a_target_that_becomes_the_store_meanwhile_is_refused(tmp_path):
     store, target = tmp_path / "store", tmp_path / "t.csv"
     store.write_text("precious")

@@ -112,7 +112,11 @@ def _check_target(target: Path, name: str, needed: Mapping[Path, str]) -> None:
 
 def _same(target: Path, path: Path) -> bool:
     """Whether two paths are one file, or would be on a disk that ignores case."""
-    if path.exists():
+    try:
+        there = path.exists()
+    except OSError:  # too long for a name, say: an argument of a command that is no path
+        return False
+    if there:
         return target.exists() and target.samefile(path)  # links of both kinds
     return _folded(target) == _folded(path)  # not there yet, or not any more
 
