@@ -12,7 +12,7 @@ from small_study import HERE, inputs, study
 
 import steinquad as sq
 from steinquad.errors import InputError
-from steinquad.studies.database import APPLICATION
+from steinquad.studies.database import APPLICATION, checksum
 from steinquad.studies.store import Store
 
 
@@ -322,3 +322,10 @@ def test_choices_and_answers_without_checksums_are_renewed_too(tmp_path):
     again = study(tmp_path, **settings)
     assert (again.run().mean, again.estimate().mean) == (before.mean, before.mean)
     assert len(again.kept_estimates()) == 1
+
+
+def test_a_checksum_is_the_same_in_every_python():
+    """A letter that is newer than an interpreter is escaped by its `repr` and not by others."""
+    row = ("[0.5]", 1, "\U0002ebf0", "\u0378", None, 0.25, "")
+    assert checksum(row) == "35fde158f225097b"
+    assert checksum(row) != checksum((*row[:3], "\u0379", *row[4:]))

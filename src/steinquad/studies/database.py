@@ -106,7 +106,8 @@ def checksum(row: Sequence[Any]) -> str:
             attempts does not count.
     """
     lasting = (*row[:ATTEMPT], *row[ATTEMPT + 1 :])
-    return hashlib.blake2b(repr(lasting).encode(), digest_size=8).hexdigest()
+    # Not `repr`, which escapes by the Unicode tables of the interpreter: stores outlive those.
+    return hashlib.blake2b(ascii(lasting).encode(), digest_size=8).hexdigest()
 
 
 class Database:
