@@ -93,4 +93,7 @@ def test_draws_in_a_file_are_integrated_by_the_command(command, tmp_path):
         "--groups", "chain", "--method", "polynomial", "--json",
     )  # fmt: skip
     record = json.loads(out.out)
-    assert code == 0 and np.allclose(record["mean"], TRUTHS[0], rtol=0.2)
+    # So short a warmup leaves an acceptance of 0.04: the answer is near, and rightly suspect.
+    assert (code, record["status"]) == (3, "suspect")
+    assert "should average to zero" in record["message"]
+    assert np.allclose(record["mean"], TRUTHS[0], rtol=0.2)
