@@ -170,6 +170,18 @@ def test_copies_of_independent_draws_count_once(d):
     assert once.x.tolist() == x.tolist()
 
 
+@pytest.mark.parametrize("decimals", [2, 3])
+def test_rounded_draws_are_not_taken_for_copies(decimals):
+    x = np.round(np.random.default_rng(0).standard_normal(10_000), decimals)
+    data = sq.Dataset(x, np.sin(x), -x)
+    assert data.counted_once() is data
+
+
+def test_many_copies_of_full_precision_count_once():
+    x = np.repeat(np.random.default_rng(0).standard_normal(500), 4)
+    assert sq.Dataset(x, np.sin(x), -x).counted_once().n == 500
+
+
 def test_chains_noisy_runs_and_discrete_points_may_repeat():
     x = np.repeat(X[:, 0], 5)
     fx, rng = np.cos(x), np.random.default_rng(0)

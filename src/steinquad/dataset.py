@@ -15,6 +15,8 @@ __all__ = ["Dataset", "as_weights", "check_inside", "still_obstacle"]
 
 BY_POINT = ("x", "fx", "score", "weights", "noise", "groups")  # fields with a row for each point
 COPIES = 0.9  # of the points, distinct ones at most, where copies are no rare coincidence
+FEW_VALUES = 30  # of a coordinate: too few to tell rounded values from copies
+SMALLEST_STEP = 1e-10  # of rounded values, relative to the largest
 SMALLEST_SHARE = 1e-9  # of the weight, on all points but one
 SMALLEST_SPREAD, LARGEST_SPREAD = 1e-60, 1e60  # of f: fourth powers are formed
 
@@ -166,11 +168,13 @@ class Dataset:
                 scores are.
 
         Returns:
-            The same data where at most a tenth of them are copies.
+            The same data where at most a tenth of them are copies, or all coordinates are rounded.
         """
         exact = self.sampled and self.groups is None and self.noise is None
         known = continuous or self.score is not None
         if not (exact and known) or len(np.unique(self.x[:, 0])) > COPIES * self.n:
+            return self
+        if all(map(_rounded, self.x.T)):  # independent draws with few decimals repeat
             return self
         rows = np.concatenate([self.x, self.fx], axis=1)
         _, first, which = np.unique(rows, axis=0, return_index=True, return_inverse=True)
@@ -267,6 +271,19 @@ def _check_scores(score: Array, points: Array) -> None:
             f"score times the range of x reaches {sizes.max():.1e}, whose powers float64 cannot "
             "hold; check the units of the scores, or leave out points on the boundary."
         )
+
+
+def _rounded(values: Array) -> bool:
+    """Whether values (n,) look like multiples of one step, as numbers with few decimals do."""
+    distinct = np.unique(values)
+    if len(distinct) <= FEW_VALUES:
+        return False
+    gaps = np.diff(distinct)
+    step = gaps.min()
+    if step < SMALLEST_STEP * np.abs(distinct).max():  # all floats are multiples of the last bit
+        return False
+    multiples = gaps / step
+    return bool(np.all(np.abs(multiples - np.round(multiples)) < 0.01))
 
 
 def _names(names: Any, dim: int) -> tuple[str, ...]:

@@ -52,6 +52,9 @@ def main() -> None:
     Whatever goes wrong is one line on standard error, never a traceback: exit code 2 for what the
     user can mend, 1 for what is a bug; `STEINQUAD_TRACEBACK=1` shows where that is.
     """
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by whoever started this: nobody reads it
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         # A name in a file may have letters that a terminal has not: printing it is no failure.
         if isinstance(stream, io.TextIOWrapper):
