@@ -8,12 +8,15 @@ import subprocess
 import sys
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial, wraps
 from pathlib import Path
 
+import jax
 import numpy as np
 import pytest
 from small_study import HERE, study
 
+from steinquad.studies.calls import loading
 from steinquad.studies.calls.call import Call
 from steinquad.studies.calls.evaluate import evaluate
 from steinquad.studies.calls.loading import load, version_of_object
@@ -264,3 +267,226 @@ def test_a_script_that_was_edited_while_it_ran_has_a_version_of_its_own(tmp_path
     ran = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
     first, second = ran.stdout.split()
     assert first == second != hashlib.sha256(script.read_bytes()).hexdigest()[:12]
+
+
+TIMES = (
+    "from functools import wraps\n"
+    "def times(k):\n"
+    "    def made(g):\n"
+    "        @wraps(g)\n"
+    "        def h():\n"
+    "            return k * g()\n"
+    "        return h\n"
+    "    return made\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("from math import sin as g\n", "from math import cos as g\n"),
+        ("import math as g\n", "import cmath as g\n"),
+        ("from math import floor as round\n", ""),
+        (TIMES + "@times(2)\n", TIMES + "@times(3)\n"),
+        (TIMES + "@times(2)\n", TIMES),
+    ],
+)
+@pytest.mark.parametrize("later", ["", "f = times(2)(f)\n"])
+def test_edits_of_imports_and_decorators_are_noticed(tmp_path, monkeypatch, before, after, later):
+    monkeypatch.syspath_prepend(str(tmp_path))
+    body = "def f():\n    return 1.0\n"
+    later = later if "times" in before else ""
+    file = tmp_path / "edited_above.py"
+    file.write_text(before + body + later)
+    module = importlib.import_module("edited_above")
+    file.write_text(after + body)
+    version = version_of_object(module.f)
+    sys.modules.pop("edited_above")
+    assert version not in ("", hashlib.sha256(file.read_bytes()).hexdigest()[:12])
+
+
+UNSTEADY = """
+import functools, sys
+import jax
+import numpy as np
+from steinquad.studies.calls.loading import version_of_object
+N = 20
+if len(sys.argv) > 1:
+    N = int(sys.argv[1])
+total = 0
+for i in range(N):
+    total += i
+a = 1
+a, b = N, 4
+def bare(g):
+    return lambda x: g(x) + N
+@bare
+def neighbor(x):
+    return x
+def f(x, cache={}):
+    cache[x] = N
+    return x
+f(N)
+class C:
+    def method(self):
+        return 1
+    @classmethod
+    def of_class(cls):
+        return 1
+def here(x):
+    return x
+every = [f, C().method, C.of_class, jax.jit(f), np.vectorize(f), C]
+print({version_of_object(each) for each in every})
+own = open(__file__, "a")
+own.write("# a comment\\n")
+own.close()
+print({version_of_object(each) for each in every})
+names = {"__name__": "nowhere", "K": 1.0}
+exec("def f(x, k=frozenset('abc'), cache={}):\\n    cache[x] = K\\n    return x", names)
+names["f"](N)
+print(version_of_object(names["f"]), version_of_object(functools.partial(len, set("abcdef"))))
+"""
+
+
+def test_a_script_that_was_not_edited_has_one_version(tmp_path):
+    """Whatever it does to itself: its variables, its arguments, a comment after it began."""
+    script = tmp_path / "script.py"
+    digest = hashlib.sha256(UNSTEADY.encode()).hexdigest()[:12]
+    said = []
+    for count in ("3", "40"):
+        script.write_text(UNSTEADY)
+        environment = os.environ | {"PYTHONHASHSEED": count}
+        said.append(
+            subprocess.check_output([sys.executable, script, count], env=environment, text=True)
+        )
+    assert said[0] == said[1]
+    assert said[0].splitlines()[:2] == [str({digest})] * 2
+
+
+@pytest.mark.parametrize("began", [0.0, 1e12])
+def test_a_module_has_the_same_version_whenever_it_is_imported(tmp_path, monkeypatch, began):
+    """Saved before the process or during it, and changed from outside."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(loading, "BEGAN", began)
+    file = tmp_path / "outside.py"
+    file.write_text("import math\nSCALE = math.sqrt(4.0)\ndef f():\n    return SCALE\n")
+    os.utime(file, (4e9, 4e9))
+    versions = []
+    for _ in range(2):
+        module = importlib.import_module("outside")
+        versions.append(version_of_object(module.f))
+        module.__dict__["SCALE"] = 3.0
+        versions.append(version_of_object(module.f))
+        sys.modules.pop("outside")
+    assert len(set(versions)) == 1
+    assert (versions[0] == hashlib.sha256(file.read_bytes()).hexdigest()[:12]) == (began > 0)
+
+
+class Model:
+    def method(self, x):
+        return x
+
+    @classmethod
+    def of_class(cls, x):
+        return x
+
+    def __call__(self, x):
+        return x
+
+
+def plain(x):
+    return x
+
+
+@wraps(plain)
+def wrapper(x):
+    return plain(x)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [Model().method, Model.of_class, Model(), jax.jit(plain), np.vectorize(plain), Model.method],
+)
+def test_callables_of_a_file_have_its_version(function):
+    assert version_of_object(function) == version_of_object(plain) != ""
+
+
+def test_callables_without_a_file_have_a_version_of_their_code():
+    def made(text):
+        names = {"__name__": "nowhere"}
+        exec(f"class C:\n    def g(self):\n        return {text}\n    __call__ = g", names)
+        return [names["C"](), names["C"]().g]
+
+    for one, same, other in zip(made(1), made(1), made(2), strict=True):
+        assert version_of_object(one) == version_of_object(same) != version_of_object(other)
+    assert len({version_of_object(wrapper), version_of_object(plain), ""}) == 3
+    assert [version_of_object(each) for each in (str.upper, "a".upper, int, np.sin)] == [""] * 4
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "[g(b) for b in a]",
+        "(lambda b: g(b))(a)",
+        "{b: (lambda: g(b)) for b in a}",
+        "map(g, a)",
+        "h(a)",
+    ],
+)
+def test_helpers_are_followed_wherever_they_are_used(body):
+    def made(helper):
+        names = {"__name__": "nowhere"}
+        exec(f"def g(a):\n    return {helper}\ndef h(a):\n    return g(a), f\n", names)
+        exec(f"def f(a):\n    return {body}\n", names)
+        return version_of_object(names["f"])
+
+    assert made("a") == made("a") != made("a + 1")
+
+
+def test_what_changes_while_a_function_runs_is_not_in_its_version():
+    calls = 0
+
+    def f(x, cache={}):  # noqa: B006
+        nonlocal calls
+        calls += 1
+        cache[x] = x
+        return x.T
+
+    before = version_of_object(f)
+    f(np.float64(1.0))
+    assert calls == 1 and version_of_object(f) == before
+    globals()["T"] = 1.0  # an attribute's name, not this
+    assert version_of_object(f) == before
+
+
+def test_all_entries_of_arrays_are_in_the_version_of_a_partial():
+    first, second = np.zeros(5000), np.zeros(5000)
+    second[2500] = 1.0
+    versions = [version_of_object(partial(plain, each)) for each in (first, first.copy(), second)]
+    assert versions[0] == versions[1] != versions[2]
+
+
+def test_many_functions_that_call_each_other():
+    names = {"__name__": "nowhere"}
+    calls = "; ".join(f"f{k}()" for k in range(25))
+    for k in range(25):
+        exec(f"def f{k}():\n    {calls}\n", names)
+    assert len(version_of_object(names["f0"])) == 12
+
+
+def test_a_part_that_its_package_imports_is_executed_once(tmp_path):
+    (tmp_path / "whole").mkdir()
+    (tmp_path / "whole" / "__init__.py").write_text("from . import part\ncount = []\n")
+    (tmp_path / "whole" / "part.py").write_text("def f(*_):\n    return 1.0\n")
+    loaded = load(replace(CALL, function="whole.part:f", directory=str(tmp_path)))
+    package = sys.modules.pop("whole")
+    assert loaded.value is package.part.f is sys.modules.pop("whole.part").f
+    digest = hashlib.sha256((tmp_path / "whole" / "part.py").read_bytes()).hexdigest()[:12]
+    assert loaded.version == digest
+
+
+def test_generic_functions(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(tmp_path))
+    kind = "[T]" if sys.version_info >= (3, 12) else ""
+    (tmp_path / "generic.py").write_text(f"def f{kind}(x):\n    return x\n")
+    assert len(version_of_object(importlib.import_module("generic").f)) == 12

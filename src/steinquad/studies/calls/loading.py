@@ -15,21 +15,21 @@ import os
 import re
 import sys
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from pathlib import Path
-from types import CellType, CodeType, FunctionType, ModuleType
+from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from .call import Call
 
 __all__ = ["Loaded", "find", "load", "version_of_command", "version_of_object"]
 
-SIMPLE = int | float | str | tuple
-ADDRESS = re.compile(r" at 0x[0-9a-f]+")  # of an object in memory, which says nothing of it
+SIMPLE = int | float | complex | str | bytes | tuple | None
+MUTABLE = list | dict | set  # may be filled while a function runs, as a cache is
+ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")  # of an object in memory, which says nothing of it
 
 
 @dataclass(frozen=True)
@@ -47,10 +47,8 @@ class Loaded:
 
 
 _modules: dict[tuple[str, str], ModuleType] = {}  # of files, by path and version
-# What modules were executed from, as far as it is known, by name; a reload has another spec.
-_sources: dict[str, tuple[Any, bytes]] = {}
-# Modules that nobody knows the source of: a random word, so that each is a version by itself.
-_strangers: dict[str, tuple[Any, bytes]] = {}
+# Versions of modules in memory, by name, as they were first seen; a reload has another spec.
+_known: dict[str, tuple[ModuleType, Any, str]] = {}
 _hashes: dict[str, tuple[tuple[int, ...], str]] = {}  # of files, with what `stat` says of them
 
 
@@ -100,22 +98,49 @@ def version_of_object(function: Callable[..., Any]) -> str:
     """The version of a function that was given as an object.
 
     That of its module if it can be found there by name, else one of its code: a lambda is the same
-    whatever else changes in its file.
+    whatever else changes in its file. Of a wrapper, as `jax.jit` makes, that of what it wraps.
 
     Args:
         function: anything that can be called; empty for one without Python code.
     """
     if isinstance(function, partial):
-        given = ADDRESS.sub("", repr((function.args, function.keywords)))
+        given = _text((function.args, function.keywords))
         return _digest((version_of_object(function.func) + given).encode())
-    described: Any = function if hasattr(function, "__qualname__") else type(function)
-    module = sys.modules.get(described.__module__ or "")
-    named: Any = module
-    for part in described.__qualname__.split("."):
-        named = getattr(named, part, None)
-    if module is not None and named is described and (known := _version_in_memory(module)):
+    if isinstance(function, MethodType):
+        owner = function.__self__
+        own = _version_by_name(owner if isinstance(owner, type) else type(owner))
+        defined = version_of_object(function.__func__)
+        return defined if own in ("", defined) else _digest((defined + own).encode())
+    if known := _version_by_name(function):
         return known
-    return _digest(_state(function)) if isinstance(function, FunctionType) else ""
+    wrapped = getattr(function, "__wrapped__", getattr(function, "pyfunc", None))
+    inner = version_of_object(wrapped) if callable(wrapped) and wrapped is not function else ""
+    if isinstance(function, FunctionType):
+        return _digest(_state(function) + inner.encode())
+    written = isinstance(_unwrapped(type(function).__call__), FunctionType)
+    if inner or not written:
+        return inner
+    if known := _version_by_name(type(function)):
+        return known
+    methods = [each for kind in inspect.getmro(type(function)) for each in vars(kind).values()]
+    codes = [each for each in methods if isinstance(each, FunctionType)]
+    return _digest(_state(*codes)) if codes else ""
+
+
+def _version_by_name(described: Any) -> str:
+    """The version of the module that has it, under its name, or wrapped; empty if none does."""
+    place, path = (getattr(described, key, None) for key in ("__module__", "__qualname__"))
+    module = sys.modules.get(place) if isinstance(place, str) else None
+    written = isinstance(_unwrapped(described), FunctionType | type)  # not a ufunc of NumPy
+    if module is None or not isinstance(path, str) or not written:
+        return ""
+    named: Any = module
+    for part in path.split("."):
+        named = getattr(named, part, None)
+    named = getattr(named, "__func__", named)  # of a class method
+    found = named is described or getattr(named, "__wrapped__", None) is described
+    typed = getattr(getattr(described, "__code__", None), "co_filename", "").startswith("<")
+    return _version_in_memory(module) if found and not typed else ""
 
 
 def version_of_command(call: Call) -> str:
@@ -148,6 +173,8 @@ def _module(name: str) -> tuple[ModuleType, str]:
         return known, _version_in_memory(known)
     parent, _, own = name.rpartition(".")
     package = importlib.import_module(parent) if parent else None
+    if name in sys.modules:  # the package imports it
+        return sys.modules[name], _version_in_memory(sys.modules[name])
     spec = importlib.util.find_spec(name)
     if spec is None:
         raise ModuleNotFoundError(f"No module named {name!r}", name=name)
@@ -157,7 +184,6 @@ def _module(name: str) -> tuple[ModuleType, str]:
     module = _execute(spec, source)
     if package is not None:
         setattr(package, own, module)
-    _sources[name] = (spec, source)
     return module, _digest(source)
 
 
@@ -173,101 +199,124 @@ def _execute(spec: ModuleSpec, source: bytes) -> ModuleType:
         else:
             sys.modules[spec.name] = before
         raise
+    _known[spec.name] = (module, spec, _digest(source))
     return module
 
 
 def _version_in_memory(module: ModuleType) -> str:
-    """Of a module that is imported: of its source, if that still has the same code.
+    """Of a module that is imported: of its source, if that is what was executed.
 
-    What it was executed from is known of modules that were loaded here, and of files that are as
-    they were when this process began. Of others only what can be compared is known: if something
-    in memory is not in the file as it is now, or cannot be compared, what is in memory speaks for
-    itself.
+    So it is of modules that were loaded here, and of files that are as they were when this process
+    began, whatever the module has become since. Of others what is in memory is compared with the
+    file: unless all of it can be compared and agrees, it is part of the version.
     """
-    file = getattr(module, "__file__", None)
+    spec, file = (getattr(module, key, None) for key in ("__spec__", "__file__"))
+    name = getattr(module, "__name__", "")
+    known = _known.get(name)
+    if known is not None and known[0] is module and known[1] is spec:
+        return known[2]
     if file is None or not file.endswith(".py") or not os.path.isfile(file):
         return ""
-    spec, source = _sources.get(module.__name__, (None, b""))
-    certain = spec is not None and spec is module.__spec__
-    if not certain:
-        changed = max(os.stat(file).st_ctime, os.stat(file).st_mtime)
-        certain, source = changed < _process_began(), Path(file).read_bytes()
-    try:
-        tree = ast.parse(source)
-        verdicts = set(_compared(tree, module))
-    except (SyntaxError, ValueError):  # the latter of null bytes
-        verdicts = {False}
-    if False in verdicts or (None in verdicts and not certain):
-        simple = {k: repr(v) for k, v in vars(module).items() if isinstance(v, SIMPLE)}
-        codes = [_state(each) for each in _functions(module)]
-        known = _strangers.get(module.__name__)
-        if known is None or known[0] is not module.__spec__:  # a script has none
-            known = _strangers[module.__name__] = (module.__spec__, os.urandom(8))
-        return _digest(b"".join([*codes, repr(sorted(simple.items())).encode(), known[1]]))
-    _sources[module.__name__] = (module.__spec__, source)
-    return _digest(source)
+    stat, source = os.stat(file), Path(file).read_bytes()
+    # Nobody sets the time of a change on POSIX; elsewhere it is that of the file's creation.
+    changed = stat.st_ctime if os.name == "posix" else max(stat.st_ctime, stat.st_mtime)
+    executed = changed < BEGAN or _agrees(source, module)
+    version = _digest(source if executed else source + _state_of_module(module))
+    _known[name] = (module, spec, version)
+    return version
 
 
 def _process_began() -> float:
-    """When this process did, by the clock that files are dated with; never where nobody says."""
+    """When this process did, by the clock that files are dated with; now where nobody says."""
     try:
         ticks = Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19]
     except OSError:
-        return 0.0
+        return time.time()
     # Rounded down to a tick: a script that was written just before it was run is not younger.
     ended = (int(ticks) + 1) / os.sysconf("SC_CLK_TCK")
     running = time.clock_gettime(time.CLOCK_BOOTTIME) - ended
     return time.time() - running
 
 
-def _compared(tree: ast.Module, module: ModuleType) -> Iterator[bool | None]:
-    """For each statement at the top of a file, whether memory has what it says.
+BEGAN = _process_began()  # on import: a fork begins later than what it has in memory
 
-    None where this cannot be seen, as of what is computed, set twice, or changed by a function.
+
+def _agrees(source: bytes, module: ModuleType) -> bool:
+    """Whether memory has what each statement at the top of a file says, and nothing else.
+
+    Not where this cannot be seen, as of what is computed, decorated, or set twice.
     """
-    bound = Counter(name for node in tree.body for name in _bound(node))
-    # Compiled as a whole, because instructions of a function depend on what the file imports.
-    compiled = compile(tree, module.__file__ or "", "exec", dont_inherit=True)
+    try:
+        tree = ast.parse(source)
+        # Compiled as a whole, because instructions of a function depend on what the file imports.
+        compiled = compile(tree, module.__file__ or "", "exec", dont_inherit=True)
+    except (SyntaxError, ValueError):  # the latter of null bytes
+        return False
     codes = {each.co_name: each for each in compiled.co_consts if isinstance(each, CodeType)}
-    changing = {
-        name for node in ast.walk(tree) if isinstance(node, ast.Global) for name in node.names
-    }
-    for node in tree.body:
-        names = _bound(node)
-        if isinstance(node, ast.Import | ast.ImportFrom) or _has_no_effect(node):
-            continue
-        plain = isinstance(node, ast.FunctionDef) and not node.decorator_list
-        if plain and names[0] not in vars(module):
-            continue  # added since, so that nothing in memory can call it
-        steady = len(names) == 1 and bound[names[0]] == 1 and names[0] not in changing
-        if not steady or names[0] not in vars(module):
-            yield None
-            continue
-        value = inspect.unwrap(vars(module)[names[0]])
+    statements = [node for node in tree.body if not _has_no_effect(node)]
+    bound = [name for node in statements for name in _bound(node)]
+    changing = any(isinstance(node, ast.Global) for node in ast.walk(tree))
+    if changing or len(set(bound)) < len(bound) or _own(module).keys() - set(bound):
+        return False
+    return all(_has(module, node, codes) for node in statements)
+
+
+def _has(module: ModuleType, node: ast.stmt, codes: dict[str, CodeType]) -> bool:
+    """Whether a module in memory has what a statement says."""
+    names, memory = _bound(node), vars(module)
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return all(_has_import(module, node, alias) for alias in node.names)
+    if len(names) != 1 or getattr(node, "decorator_list", ()):
+        return False
+    value = memory.get(names[0])
+    try:
         if isinstance(node, ast.FunctionDef):
-            own = isinstance(value, FunctionType) and value.__code__.co_filename == module.__file__
-            written = _written(node, codes)
-            known = own and written is not None
-            yield written == _essence_of(value) if known else None
-        elif isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
-            try:
-                literal = ast.literal_eval(node.value)
-            except ValueError:  # it is computed
-                yield None
-            else:
-                # A list or a dictionary may be filled later on: then it says nothing.
-                same = type(value) is type(literal) and value == literal
-                yield same if isinstance(literal, SIMPLE) or same else None
-        else:
-            yield None
+            if names[0] not in memory:
+                return True  # added since, so that nothing in memory can call it
+            # A wrapper has attributes.
+            if not isinstance(value, FunctionType) or vars(value) or node.name not in codes:
+                return False
+            given = node.args
+            defaults = tuple(map(ast.literal_eval, given.defaults))
+            pairs = zip(given.kwonlyargs, given.kw_defaults, strict=True)
+            named = {key.arg: ast.literal_eval(each) for key, each in pairs if each is not None}
+            same = _text((value.__defaults__ or (), value.__kwdefaults__ or {}))
+            return _essence(value.__code__) == _essence(codes[node.name]) and (
+                same == _text((defaults, named))
+            )
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+            return names[0] in memory and _text(value) == _text(ast.literal_eval(node.value))
+    except (ValueError, TypeError):  # it is computed
+        pass
+    return False
+
+
+def _has_import(module: ModuleType, node: ast.Import | ast.ImportFrom, alias: ast.alias) -> bool:
+    """Whether a name in memory is what an import binds it to."""
+    if isinstance(node, ast.Import):
+        value = sys.modules.get(alias.name if alias.asname else alias.name.partition(".")[0])
+    else:
+        relative = "." * node.level + (node.module or "")
+        try:
+            origin = importlib.util.resolve_name(relative, module.__package__)
+        except ImportError:
+            return False
+        value = getattr(sys.modules.get(origin), alias.name, None)
+    return value is not None and vars(module).get(_bound_by(alias)) is value
 
 
 def _bound(node: ast.stmt) -> list[str]:
     """Names that a statement sets, none where it is not a plain one."""
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return list(map(_bound_by, node.names))
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return [node.name]
     targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
     return [target.id for target in targets if isinstance(target, ast.Name)]
+
+
+def _bound_by(alias: ast.alias) -> str:
+    return alias.asname or alias.name.partition(".")[0]
 
 
 def _has_no_effect(node: ast.stmt) -> bool:
@@ -278,74 +327,105 @@ def _has_no_effect(node: ast.stmt) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
-def _written(node: ast.FunctionDef, codes: dict[str, CodeType]) -> bytes | None:
-    """The essence of the function that a `def` defines; None if its defaults are computed."""
-    given = node.args
+def _own(module: ModuleType) -> dict[str, Any]:
+    """What a module has, but for what every module has and the parts of a package."""
+    return {
+        name: value
+        for name, value in vars(module).items()
+        if not name.startswith("__")
+        and getattr(value, "__name__", "") != f"{module.__name__}.{name}"
+    }
+
+
+def _state_of_module(module: ModuleType) -> bytes:
+    """Values, functions and methods that a module has, and the attributes of its objects."""
+    functions, texts = [], []
+    for name, value in _own(module).items():
+        local = getattr(value, "__module__", None) == module.__name__
+        parts = getattr(value, "__dict__", {}) if local else {}
+        for key, each in [("", value), *parts.items()]:
+            plain = _unwrapped(each)
+            if isinstance(plain, FunctionType) and plain.__globals__ is vars(module):
+                functions.append(plain)
+            elif not key.startswith("__") and not isinstance(each, ModuleType | type):
+                texts.append(_text((name, key, each)))
+    return _state(*functions) + "\x00".join(sorted(texts)).encode()
+
+
+def _state(*functions: FunctionType) -> bytes:
+    """What functions do, with the values and functions beside them that they use.
+
+    Without what they set themselves, such as counters.
+    """
+    reached, changing, values = list(functions), set[str](), list[tuple[str, Any]]()
+    for function in reached:  # it grows
+        closure = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+        beside = {name: cell.cell_contents for name, cell in closure if cell != CellType()}
+        for code in _codes(function.__code__):
+            for each in dis.get_instructions(code):
+                if each.opname in ("STORE_GLOBAL", "STORE_DEREF"):
+                    changing.add(each.argval)
+                elif each.opname in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"):
+                    beside.setdefault(each.argval, function.__globals__.get(each.argval))
+        for name in sorted(beside):
+            if isinstance(beside[name], SIMPLE):
+                values.append((name, beside[name]))
+            for each in (beside[name], _unwrapped(beside[name])):
+                if isinstance(each, FunctionType) and each not in reached:
+                    reached += [each] if each.__globals__ is function.__globals__ else []
+    kept = [each for each in values if each[0] not in changing]
+    parts = [_essence(each.__code__) + _defaults(each).encode() for each in reached]
+    return b"\x00".join([*parts, _text(kept).encode()])
+
+
+def _defaults(function: FunctionType) -> str:
+    given = [*(function.__defaults__ or ()), *sorted((function.__kwdefaults__ or {}).items())]
+    return _text([type(each) if isinstance(each, MUTABLE) else each for each in given])
+
+
+def _unwrapped(value: Any) -> Any:
     try:
-        defaults = tuple(map(ast.literal_eval, given.defaults))
-        named = {
-            argument.arg: ast.literal_eval(default)
-            for argument, default in zip(given.kwonlyargs, given.kw_defaults, strict=True)
-            if default is not None
-        }
-    except ValueError:
-        return None
-    return _essence(codes[node.name]) + _texts_of(defaults or None, named or None)
+        value = inspect.unwrap(getattr(value, "__func__", value))
+    except ValueError:  # it wraps itself
+        return value
+    return getattr(value, "pyfunc", value)
 
 
-def _functions(module: ModuleType) -> Iterator[FunctionType]:
-    """Functions and methods that a module defines, in their order."""
-    owners: Sequence[Any] = [module, *(v for v in vars(module).values() if isinstance(v, type))]
-    for owner in owners:
-        if getattr(owner, "__module__", module.__name__) != module.__name__:
-            continue
-        for value in map(inspect.unwrap, vars(owner).values()):
-            # Generated ones, such as a dataclass has, are in no file.
-            if isinstance(value, FunctionType) and value.__code__.co_filename == module.__file__:
-                yield value
-
-
-def _state(function: FunctionType, seen: tuple[FunctionType, ...] = ()) -> bytes:
-    """What a function does, with the values and functions beside it that it uses."""
-    parts, code = [_essence_of(function)], function.__code__
-    set_here = {
-        each.argval for each in dis.get_instructions(code) if each.opname == "STORE_GLOBAL"
-    }
-    cells = {
-        name: cell.cell_contents
-        for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True)
-        if cell != CellType()
-    }
-    used = {name: function.__globals__.get(name) for name in code.co_names} | cells
-    for name in sorted(used.keys() - set_here):
-        value = used[name]
-        if isinstance(value, SIMPLE):
-            parts.append(repr((name, value)).encode())
-        elif isinstance(value, FunctionType) and value not in (function, *seen):
-            beside = value.__globals__ is function.__globals__
-            parts += [_state(value, (*seen, function))] if beside else []
-    return b"\x00".join(parts)
-
-
-def _essence_of(function: FunctionType) -> bytes:
-    return _essence(function.__code__) + _texts_of(function.__defaults__, function.__kwdefaults__)
-
-
-def _texts_of(*values: Any) -> bytes:
-    return ADDRESS.sub("", repr(values)).encode()
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for each in code.co_consts:
+        if isinstance(each, CodeType):
+            yield from _codes(each)
 
 
 def _essence(code: CodeType) -> bytes:
     """What a function does: its instructions, names and constants, not where it stands."""
-    constants = [
-        _essence(each)
-        if isinstance(each, CodeType)
-        # Of a set in the order of its elements' texts: its own differs between processes.
-        else repr(sorted(map(repr, each)) if isinstance(each, frozenset) else each).encode()
-        for each in code.co_consts
-    ]
-    parts = [code.co_code, repr((code.co_names, code.co_varnames)).encode(), *constants]
-    return b"\x00".join(parts)
+    return b"\x00".join(
+        each.co_code
+        + repr((each.co_names, each.co_varnames, each.co_freevars)).encode()
+        + _text([value for value in each.co_consts if not isinstance(value, CodeType)]).encode()
+        for each in _codes(code)
+    )
+
+
+def _text(value: Any) -> str:
+    """What a value is, in the same words in each process: sets in order, arrays by their bytes."""
+    if isinstance(value, set | frozenset):
+        return f"{type(value).__name__}{sorted(map(_text, value))}"
+    if isinstance(value, list | tuple):
+        return f"{type(value).__name__}[{','.join(map(_text, value))}]"
+    if isinstance(value, dict):
+        return f"{type(value).__name__}{[_text(pair) for pair in value.items()]}"
+    if isinstance(value, partial):
+        return f"partial{_text((value.func, value.args, value.keywords))}"
+    if isinstance(plain := _unwrapped(value), FunctionType):
+        return f"{type(value).__name__} {_digest(_essence(plain.__code__))}"
+    try:
+        if not getattr(getattr(value, "dtype", None), "hasobject", True):
+            return f"{value.dtype}{value.shape}{_digest(value.tobytes())}"
+        return ADDRESS.sub("", repr(value))
+    except Exception:  # of whatever class it is
+        return type(value).__qualname__
 
 
 def _hash_of(path: str) -> str:
