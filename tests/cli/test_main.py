@@ -77,7 +77,6 @@ def test_a_usage_error_is_one_sentence(command, arguments, message):
     assert (code, out.err, out.out) == (2, f"steinquad: {message}\n", "")
 
 
-@pytest.mark.skipif(os.name == "nt", reason="needs a shell that closes streams")
 @pytest.mark.parametrize(("line", "code"), [("--version >&-", 0), ("--nope 2>&-", 2)])
 def test_a_closed_stream_is_nobody_who_reads(line, code):
     run = subprocess.run(
