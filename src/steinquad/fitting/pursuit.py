@@ -1,55 +1,73 @@
-"""Which of many features a linear model should have: greedy selection, size by leave-one-out.
+"""Which of many features a linear model should have: greedy selection, judged by held-out points.
 
 Orthogonal least squares: the feature is added that takes most off the sum of squares, given those
-that are in the model; more candidates than points are no obstacle. The number kept is that of the
-least corrected leave-one-out error (Chapelle, Vapnik and Bengio 2002; Blatman and Sudret 2011),
-
-    T mean_i (r_i / (1 - h_i))^2,   T = n / (n - m) (1 + tr((A^T A / n)^-1) / n),
-
-with h the leverage under a model A of m columns, the constant among them.
+that are in the model; more candidates than points are no obstacle. Held-out points say how many
+of them to keep. Leave-one-out errors, also corrected for the number of features, are far too
+small for features that were selected on the same points, and keep two or three times too many.
 """
+
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from steinquad._types import Array
 
-__all__ = ["pursue"]
+__all__ = ["Path", "held_out_squares", "pursue"]
 
 EXACT = 1e-26  # of the sum of squares below which nothing is left to explain
 DEPENDENT = 1e-10  # of a column's square that is left of it, below which it adds nothing
-PATIENCE = 12, 0.25  # features beyond the best size, and share of it, after which it ends
+PATIENCE = 24, 0.5  # features beyond the best size, and share of it, after which it ends
 LEAST_FREEDOM = 1e-6  # 1 - leverage: below it a point has a feature for itself, and it ends
 
 
-def pursue(phi: Array, y: Array, weights: Array, most: int) -> tuple[np.ndarray, float]:
-    """The features of the model with the least corrected leave-one-out error.
+@dataclass(frozen=True, eq=False)
+class Path:
+    """Features in the order in which they were added.
+
+    Attributes:
+        columns: of the candidates, (m,).
+        squares: weighted sum of squares that is left of the held-out points under the first
+            0, 1, ..., m features, (m + 1,); zeros where none are held out.
+    """
+
+    columns: np.ndarray
+    squares: Array
+
+
+def pursue(
+    phi: Array, y: Array, weights: Array, most: int, held: np.ndarray | None = None
+) -> Path:
+    """Add features one by one, as long as held-out points are met better.
 
     Args:
         phi: all candidates at the points, (n, P).
         y: values, (n,).
         weights: of the points, (n,).
         most: number of features at which it ends.
+        held: rows that are held out; without any, features are added up to `most`.
 
     Returns:
-        Columns of the features in the order in which they were added, and the corrected
-        leave-one-out mean square as a share of the variance of y.
+        The path, which ends where the held-out error has not fallen for long, where nothing is
+        left to explain, or where a point has a feature for itself.
     """
-    w = weights / weights.sum()
-    n = float(weights.sum())
-    root = np.sqrt(weights)
-    rest = root * (y - w @ y)
-    total = float(rest @ rest)
+    held = np.zeros(0, dtype=int) if held is None else held
+    seen = np.setdiff1d(np.arange(len(y)), held)
+    w = weights[seen] / weights[seen].sum()
+    root = np.sqrt(weights[seen])
     # Row by row, because every step multiplies all candidates with one vector.
-    rows = np.ascontiguousarray(((phi - w @ phi) * root[:, None]).T)
+    center, shift = w @ phi[seen], w @ y[seen]
+    rows = np.ascontiguousarray(((phi[seen] - center) * root[:, None]).T)
+    rest, missed = root * (y[seen] - shift), y[held] - shift
     norms = np.einsum("ij,ij->i", rows, rows)
-    least = DEPENDENT * norms
+    least, total = DEPENDENT * norms, float(rest @ rest)
     along = rows @ rest
-    most = min(most, len(rows), len(y) - 2)
-    q = np.empty((max(most, 0), len(y)))
-    inverse = np.zeros((max(most, 0), max(most, 0)))  # of the triangular factor
-    trace = 1.0
+    most = max(min(most, len(rows), len(seen) - 2), 0)
+    q, outside = np.empty((most, len(seen))), np.empty((most, len(held)))
     leverage = w.copy()
-    best, best_size, columns = _corrected(rest, leverage, root, n, 1, trace), 0, []
+    columns: list[int] = []
+    squares = [float(weights[held] @ missed**2)]
+    best = 0
     for m in range(most):
         with np.errstate(divide="ignore", invalid="ignore"):
             gain = np.where(norms > least, along**2 / norms, -1.0)
@@ -63,32 +81,34 @@ def pursue(phi: Array, y: Array, weights: Array, most: int) -> tuple[np.ndarray,
         new -= again @ q[:m]
         size = float(np.sqrt(new @ new))
         q[m] = new / size
-        inverse[:m, m] = -inverse[:m, :m] @ (coefficients + again) / size
-        inverse[m, m] = 1.0 / size
-        trace += n * float(inverse[: m + 1, m] @ inverse[: m + 1, m])
-        step = float(q[m] @ rest)
-        rest = rest - step * q[m]
+        outside[m] = (phi[held, j] - center[j] - (coefficients + again) @ outside[:m]) / size
         leverage += q[m] ** 2
         if leverage.max() > 1.0 - LEAST_FREEDOM:
             break
+        step = float(q[m] @ rest)
+        rest = rest - step * q[m]
+        missed = missed - step * outside[m]
         shared = rows @ q[m]
         along -= step * shared
         norms -= shared**2
         norms[j] = 0.0
         columns.append(j)
-        error = _corrected(rest, leverage, root, n, m + 2, trace)
-        if error < best:
-            best, best_size = error, m + 1
-        waited = m + 1 - best_size
-        if float(rest @ rest) < EXACT * total or waited > PATIENCE[0] + PATIENCE[1] * best_size:
+        squares.append(float(weights[held] @ missed**2))
+        best = m + 1 if squares[-1] < squares[best] else best
+        waited = len(held) and m + 1 - best > PATIENCE[0] + PATIENCE[1] * best
+        if float(rest @ rest) < EXACT * total or waited:
             break
-    share = best / max(total / n, np.finfo(float).tiny)
-    return np.array(columns[:best_size], dtype=int), share
+    return Path(np.array(columns, dtype=int), np.array(squares))
 
 
-def _corrected(rest: Array, leverage: Array, root: Array, n: float, m: int, trace: float) -> float:
-    """Corrected leave-one-out mean square of a model with m columns."""
-    if m >= n:
-        return np.inf
-    left_out = rest / np.maximum(1.0 - leverage, LEAST_FREEDOM)
-    return float(left_out @ left_out) / n * n / (n - m) * (1.0 + trace / n)
+def held_out_squares(paths: Sequence[Path]) -> Array:
+    """Sums of squares of several folds for every number of features, (m + 1,).
+
+    A path that ended early is taken to stay as it was.
+
+    Args:
+        paths: one for each fold, on the same candidates.
+    """
+    longest = max(len(path.squares) for path in paths)
+    ends = [np.pad(path.squares, (0, longest - len(path.squares)), "edge") for path in paths]
+    return np.sum(ends, axis=0)

@@ -14,7 +14,7 @@ from steinquad.checking.standard_error import ROUNDING
 from steinquad.dataset import Dataset
 from steinquad.fit import Context, Fit, Status
 from steinquad.fitting.outputs import Outputs, correlated
-from steinquad.fitting.pursuit import pursue
+from steinquad.fitting.pursuit import Path, held_out_squares, pursue
 from steinquad.measures.base import Measure
 from steinquad.methods.base import Method
 from steinquad.methods.monte_carlo import not_a_sample
@@ -30,8 +30,11 @@ MOST_CANDIDATES = 3000
 MOST_SELECTED = 300
 MOST_ROWS = 2000  # points on which features are selected
 MOST_MEMORY = 2.0**30  # bytes of the selected features at all points
-PATIENCE = 2  # orders without improvement after which higher ones are not tried
-BETTER = 1 - 1e-6  # of an error: sets that differ by rounding only must not change places
+# Orders that leave more, by this factor, after which higher ones are not tried. An even function
+# needs the next order, so those that leave as much do not count.
+PATIENCE, WORSE = 2, 1.01
+FIRST_FOLDS, FINALISTS = 3, 3  # in which all sets are tried, and how many of them in all others
+EXACT = 1e-24  # share of the variance: no further set leaves less
 FEWEST = 8  # points
 
 
@@ -57,7 +60,7 @@ class PolynomialChaos(Method):
     True
     """
 
-    folds: int = 5
+    folds: int = 10
     name: str = "PolynomialChaos"
     holds_out = True  # selects again in folds
 
@@ -136,16 +139,31 @@ class _Candidates:
 
 
 @dataclass(frozen=True, eq=False)
-class _Selection:
-    """What was selected among some candidates, with its corrected leave-one-out error."""
+class _Trial:
+    """The paths of some folds through some candidates.
+
+    Attributes:
+        among: the candidates.
+        before: the trial of the next smaller set of the same family, if any.
+        paths: of the first folds, or of all.
+        squares: what is left of their held-out points for every number of features, as a share
+            of what the average leaves.
+    """
 
     among: _Candidates
-    indices: np.ndarray
-    error: float
+    before: "_Trial | None"
+    paths: Sequence[Path]
+    squares: Array
 
-    def same(self, other: "_Selection") -> bool:
-        """Whether both have the same features."""
-        return {*map(tuple, self.indices)} == {*map(tuple, other.indices)}
+    @property
+    def size(self) -> int:
+        """Number of features that leaves least."""
+        return int(np.argmin(self.squares))
+
+    @property
+    def error(self) -> float:
+        """What is left then, to five digits: sets that differ by rounding keep their places."""
+        return float(f"{np.min(self.squares):.5g}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,51 +215,67 @@ def _select_and_fit(
 ) -> tuple[_Regression, Array, float]:
     """The regression of one output, `theta0 + y - g` by those without each fold, its variance.
 
-    The variance of theta0 is the largest of the posterior's, the corrected leave-one-out error
-    over n, and that of the step from the order before: what is left of a smooth f is no noise,
-    and no residual tells of tails that no point has seen.
+    All sets are tried on some folds, the best of them on the others; the features of the full
+    fit, and those of every fold, are as many as leave least of the held-out points together.
+
+    The variance of theta0 is the largest of the posterior's, the held-out error over n, and that
+    of the step from the order before: what is left of a smooth f is no noise, and no residual
+    tells of tails that no point has seen.
     """
     rows, weights = _selection_rows(data.n), data.effective_weights
+    held = [np.flatnonzero(np.isin(rows, fold)) for fold in split]
     most = int(min(MOST_SELECTED, MOST_MEMORY / (8 * data.n)))
+    y_rows, w_rows = y[rows], weights[rows]
 
-    def selected(among: _Candidates, own: np.ndarray) -> _Selection:
-        columns, error = pursue(among.phi[own], y[rows[own]], weights[rows[own]], most)
-        return _Selection(among, among.indices[columns], error)
+    def path(among: _Candidates, fold: np.ndarray | None, size: int = most) -> Path:
+        return pursue(among.phi, y_rows, w_rows, size, fold)
 
-    def fitted(selection: _Selection, own: np.ndarray) -> _Regression:
-        chaos = selection.among.chaos
-        return _Regression.of(chaos, selection.indices, data.x[own], y[own], weights[own])
+    def trial(among: _Candidates, before: _Trial | None, paths: Sequence[Path]) -> _Trial:
+        squares = held_out_squares(paths)
+        return _Trial(among, before, paths, squares / max(squares[0], np.finfo(float).tiny))
 
-    everything = np.arange(len(rows))
-    chosen: list[_Selection] = []
-    best = _Selection(sets[0][0], np.zeros((0, data.dim), dtype=int), np.inf)
-    for family in sets:
-        tried: list[_Selection] = []
-        waited, least = 0, np.inf
-        for each in family:
-            tried.append(selected(each, everything))
-            error = tried[-1].error
-            if error < BETTER * best.error:
-                best, chosen = tried[-1], tried.copy()
-            waited = 0 if error < BETTER * least else waited + 1
-            least = min(error, least)
-            if waited == PATIENCE:
-                break
-    held_out = np.empty(data.n)
-    for fold in split:
-        train = others(data.n, fold)
-        again = selected(best.among, np.flatnonzero(np.isin(rows, train)))
-        slopes = fitted(again, train).posterior.weights[:, 0]
-        held_out[fold] = y[fold] - best.among.chaos(data.x[fold], again.indices) @ slopes
-    regression = fitted(best, np.arange(data.n))
-    variance = max(regression.posterior.variance[0], best.error / float(weights.sum()))
-    before = next((each for each in reversed(chosen) if not each.same(best)), None)
-    if before is not None:
-        step = (
-            regression.posterior.theta0[0] - fitted(before, np.arange(data.n)).posterior.theta0[0]
+    def fitted(among: _Candidates, columns: np.ndarray, own: np.ndarray) -> _Regression:
+        return _Regression.of(
+            among.chaos, among.indices[columns], data.x[own], y[own], weights[own]
         )
+
+    trials: list[_Trial] = []
+    for family in sets:
+        before, waited, least = None, 0, np.inf
+        for each in family:
+            before = trial(each, before, [path(each, fold) for fold in held[:FIRST_FOLDS]])
+            trials.append(before)
+            waited = waited + 1 if before.error > WORSE * least else 0
+            least = min(before.error, least)
+            if waited == PATIENCE or least < EXACT:
+                break
+        if least < EXACT:
+            break
+    trials.sort(key=lambda each: each.error)
+    whole = [
+        trial(
+            each.among,
+            each.before,
+            [*each.paths, *(path(each.among, fold) for fold in held[FIRST_FOLDS:])],
+        )
+        for each in trials[:FINALISTS]
+    ]
+    best = min(whole, key=lambda each: each.error)
+    held_out = np.empty(data.n)
+    for fold, own in zip(split, best.paths, strict=True):
+        part = fitted(best.among, own.columns[: best.size], others(data.n, fold))
+        slopes = part.posterior.weights[:, 0]
+        held_out[fold] = y[fold] - part.chaos(data.x[fold], part.indices) @ slopes
+    everything = np.arange(data.n)
+    regression = fitted(best.among, path(best.among, None, best.size).columns, everything)
+    theta0 = regression.posterior.theta0[0]
+    spread = float(np.var(held_out)) / float(weights.sum())
+    variance = max(regression.posterior.variance[0], spread)
+    if best.before is not None and best.before.error > best.error:
+        columns = path(best.before.among, None, best.before.size).columns
+        step = theta0 - fitted(best.before.among, columns, everything).posterior.theta0[0]
         # The error is taken to have fallen from that step by the root of what the residuals have.
-        variance = max(variance, step**2 * np.sqrt(best.error / before.error))
+        variance = max(variance, step**2 * np.sqrt(best.error / best.before.error))
     return regression, held_out, variance
 
 
