@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from steinquad._types import Array, as_flag, as_fraction, as_points
+from steinquad.binomial import Binomial
 from steinquad.dataset import Dataset
 from steinquad.errors import InputError
 from steinquad.fit import Check, Fit, Status
@@ -35,6 +36,8 @@ class Estimate:
         values: of f at the points that were used, (n, k).
         fit: the model of f, its integral and its training.
         space: what completes points for the model.
+        binomial: limits of outputs that take two values, one of them seldom: their intervals are
+            not symmetric.
     """
 
     mean: Any
@@ -50,6 +53,7 @@ class Estimate:
     stats: Mapping[str, Any] = field(default_factory=dict, repr=False)
     check: Check | None = field(default=None, repr=False)
     candidates: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
+    binomial: Binomial | None = field(default=None, repr=False)
 
     @classmethod
     def of(cls, fit: Fit, data: Dataset, measure: Measure | None, *, method: str) -> "Estimate":
@@ -80,10 +84,13 @@ class Estimate:
             stats=fit.stats,
             check=check,
             candidates=fit.candidates,
+            binomial=fit.binomial,
         )
 
     def interval(self, level: float = 0.95) -> tuple[Any, Any]:
         """Central interval of the given level: normal, or Student's t at small samples.
+
+        Of an output with two values, one of them seldom, by Clopper and Pearson.
 
         Args:
             level: probability that it should cover the true expectation.
@@ -95,7 +102,12 @@ class Estimate:
         level = as_fraction("level", level)
         # With infinite degrees of freedom this is the quantile of the normal distribution.
         half = stdtrit(self.dof, 0.5 + level / 2) * self.std
-        return self.mean - half, self.mean + half
+        low, high = self.mean - half, self.mean + half
+        if self.binomial is None:
+            return low, high
+        ends = zip((low, high), self.binomial.limits(level), strict=True)
+        low, high = (np.where(self.binomial.applies, exact, end) for end, exact in ends)
+        return (float(low[0]), float(high[0])) if isinstance(self.mean, float) else (low, high)
 
     def predict(self, x: Any, score: Any = None, *, return_std: bool = False) -> Any:
         """The fitted model of f at new points, (n,) or (n, k).

@@ -7,6 +7,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 import numpy as np
 
 from steinquad._types import Array, Progress, no_progress
+from steinquad.binomial import Binomial
 from steinquad.dataset import Dataset
 from steinquad.errors import InputError
 from steinquad.points import Points
@@ -22,6 +23,7 @@ __all__ = [
     "WarmStart",
 ]
 
+UNSEEN = 0.05  # chance that n points miss a set of the probability that a constant f leaves open
 CHUNK = 4096  # points predicted at once: the covariances of kernel methods are matrices
 
 StatusCode: TypeAlias = Literal[
@@ -33,7 +35,8 @@ StatusCode: TypeAlias = Literal[
 class Status:
     """How it went: a word to branch on and a sentence to read.
 
-    `converged`: all is well. `constant`: f does not vary, the answer is exact. `max_steps`:
+    `converged`: all is well. `constant`: f did not vary at any point, so that nothing but its
+    limits, where it is an indicator, says how far off the answer may be. `max_steps`:
     training ended before it settled. `max_n`: a tolerance was not reached. `suspect`: a check
     failed, do not trust the answer before reading the sentence. `not_finite`: numerical failure.
 
@@ -57,7 +60,7 @@ class Status:
     def final(self) -> bool:
         """Whether there is nothing left to check: f is constant, or numbers broke down.
 
-        A constant f has an exact answer; without finite numbers there is nothing to compare.
+        Equal values agree with any model, and without finite numbers there is nothing to compare.
         """
         return self.code in ("constant", "not_finite")
 
@@ -161,7 +164,9 @@ class Fit:
         stats: what the method has to report.
         history: loss, held-out error and theta0 after every training step.
         candidates: a row for every method that was considered.
-        chosen: name of the one among them that made the model, where there was a choice.
+        chosen: name of the one among them that made the model, where there was a choice, or that
+            has the largest weight in it.
+        binomial: limits of outputs that take two values, one of them seldom; None where none does.
     """
 
     theta0: Array
@@ -178,6 +183,7 @@ class Fit:
     history: Mapping[str, Array] = field(default_factory=dict)
     candidates: tuple[Mapping[str, Any], ...] = ()
     chosen: str = ""
+    binomial: Binomial | None = None
 
     @property
     def mean(self) -> Array:
@@ -210,7 +216,7 @@ class Fit:
 
     @classmethod
     def of_constant(cls, data: Dataset) -> "Fit":
-        """The exact one for an f that takes one value only, with variance 0 and no fit made.
+        """That of an f with one value at all points, with variance 0 and no fit made.
 
         Args:
             data: of which all outputs are constant.
@@ -220,7 +226,7 @@ class Fit:
             theta0=data.fx[0],
             covariance=np.zeros((k, k)),
             model=ConstantModel(data.fx[0], np.zeros(k)),
-            status=Status("constant", f"f takes the same value at all {data.n} points"),
+            status=Status("constant", _unseen(data)),
             fitted=data.fx,
         )
 
@@ -239,6 +245,16 @@ class Fit:
             model=None,
             status=Status("not_finite", reason),
         )
+
+
+def _unseen(data: Dataset) -> str:
+    """What n equal values leave open, in a sentence."""
+    size = float(data.effective_weights.sum())
+    share = 1.0 - UNSEEN ** (1.0 / size)
+    return (
+        f"f takes the same value at all {data.n} points, which proves little: up to {share:.1%} "
+        "of the probability may be where no point was, and what f is there no std can say"
+    )
 
 
 @dataclass(frozen=True, eq=False)

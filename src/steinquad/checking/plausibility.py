@@ -3,6 +3,7 @@
 import numpy as np
 
 from steinquad._types import Array
+from steinquad.binomial import Binomial
 from steinquad.checking.standard_error import far_from_average
 from steinquad.dataset import Dataset
 from steinquad.fit import Fit, Status
@@ -36,7 +37,7 @@ def beside_average(status: Status, mean: Array, data: Dataset) -> Status:
     )
 
 
-def well_informed(status: Status, data: Dataset) -> Status:
+def well_informed(status: Status, data: Dataset, few: Binomial | None = None) -> Status:
     """The status, with a warning where few points see the mass of the integrand.
 
     An f that is large at a handful of points, as for a rare event, is not known elsewhere by any
@@ -46,6 +47,7 @@ def well_informed(status: Status, data: Dataset) -> Status:
     Args:
         status: of the answer so far.
         data: points that are a sample of the measure; others pass unseen.
+        few: outputs whose limits count few events already.
 
     Returns:
         The status with a note added, or a suspect one below about 30 such points.
@@ -58,6 +60,8 @@ def well_informed(status: Status, data: Dataset) -> Status:
     varying = ~data.constant
     carried = np.divide(sums**2, squares, out=np.full_like(sums, np.inf), where=varying)
     carried[carried > data.n / 2] = np.inf  # f is well spread, however few the points
+    counted = np.isin(data.fx, (0.0, 1.0)).all(axis=0)  # what is counted has a known variance
+    carried[counted if few is None else counted | few.applies] = np.inf
     cancels = np.abs(sums) < 0.5 * sizes
     # Cancelling outputs come last: they are less of a worry than concentrated ones.
     worst = int(np.argmin(np.where(cancels & (carried < RATHER_FEW), RATHER_FEW - 1, carried)))
@@ -68,10 +72,10 @@ def well_informed(status: Status, data: Dataset) -> Status:
         left = abs(sums[worst]) / sizes[worst]
         note = f"f nearly cancels out: the average{where} is {left:.1%} of its average size"
         return _noted(status, note + ", so compare the std with the latter")
-    few = f"few informative points: about {max(carried[worst], 1):.0f} carry the integral{where}"
+    note = f"few informative points: about {max(carried[worst], 1):.0f} carry the integral{where}"
     if carried[worst] >= FEW or status.code == "suspect":
-        return _noted(status, few)
-    return Status("suspect", f"{few}; the std cannot know what no point has seen: add points")
+        return _noted(status, note)
+    return Status("suspect", f"{note}; the std cannot know what no point has seen: add points")
 
 
 def copies_told(status: Status, distinct: int, given: int) -> Status:

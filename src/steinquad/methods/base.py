@@ -8,6 +8,7 @@ from typing import Self
 import numpy as np
 
 from steinquad.checking.error_bar import check_of, checked, widened
+from steinquad.checking.few_events import few_events, fit_of_events, with_limits
 from steinquad.checking.folds import folds_of, others
 from steinquad.checking.held_out import HeldOut
 from steinquad.checking.plausibility import (
@@ -156,8 +157,13 @@ class Method(ABC):
         """
         given = data.with_weight()
         data = given.counted_once(continuous=measure is not None)
-        fit = self.checked_fit(data, measure, context)
-        status = well_informed(beside_average(fit.status, fit.mean, data), data)
+        few = few_events(data)
+        if few is not None and (few.applies | data.constant).all():
+            fit = fit_of_events(few, data)
+        else:
+            fit = self.checked_fit(data, measure, context)
+            fit = fit if few is None else with_limits(fit, few)
+        status = well_informed(beside_average(fit.status, fit.mean, data), data, fit.binomial)
         status = copies_told(status, data.n, given.n)
         fit = replace(fit, status=status)
         checkable = fit.check is None and not (self.averages or self.holds_out or status.final)
