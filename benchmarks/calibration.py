@@ -24,7 +24,7 @@ FAMILIES = ("continuous", "discontinuous", "gaussian", "corner", "oscillatory", 
 DIMS = {**dict.fromkeys(FAMILIES, (1, 2, 5)), "continuous": (1, 2, 5, 10)} | {
     "oscillatory": (1, 2, 5, 10)
 }
-METHODS = {"default": sq.Choose, "bsn": sq.BSN}
+METHODS = {"default": sq.Stack, "bsn": sq.BSN}
 LIMIT = 0.1  # of sd(f) / (|truth| sqrt(n))
 WARNINGS = ("few informative points", "nearly cancels out")
 

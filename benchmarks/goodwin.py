@@ -34,7 +34,7 @@ def paper(c: object, steps: int) -> Callable[[], Method]:
 
 METHODS: dict[str, Callable[[], Method]] = {
     "MonteCarlo": sq.MonteCarlo,
-    "Choose": sq.Choose,
+    "Stack": sq.Stack,
     "Polynomial": sq.Polynomial,
     "ControlFunctional": sq.ControlFunctional,
     "BSN whitened": lambda: sq.BSN(standardize="whiten"),
@@ -101,7 +101,7 @@ def report(records: Records, names: list[str], data_seeds: list[int]) -> None:
                     + f"{max(row['ratio'] for row in rows):9.1f}"
                     f"{np.mean([row['cpu'] for row in rows]):7.0f}"
                     f"  {', '.join(sorted({row['status'] for row in rows}))}"
-                    f"  {rows[0]['chosen'] if name == 'Choose' else ''}"
+                    f"  {rows[0]['chosen'] if name == 'Stack' else ''}"
                 )
 
 

@@ -41,7 +41,7 @@ METHODS: dict[str, Callable[[], Any]] = {
     "CF": sq.ControlFunctional,
     "BSN": sq.BSN,
     "BSN.paper": lambda: sq.BSN.paper(optimizer=sq.LBFGS(max_steps=2000, rtol=0.0)),
-    "Choose": sq.Choose,
+    "Stack": sq.Stack,
 }
 OWN_POINTS = {"QuasiMonteCarlo"}
 
@@ -158,14 +158,14 @@ def report(records: Records, tables: list[str], names: list[str], seeds: range) 
                 ]
                 if not rows:
                     continue
-                chosen = sorted({row["chosen"].removeprefix("Choose: ") for row in rows})
+                chosen = sorted({row["chosen"].removeprefix("Stack: ") for row in rows})
                 print(
                     f"{name:16}{case.name:22}{len(rows):3}"
                     f"{np.mean([row['error'] for row in rows]):10.1e}"
                     f"{np.median([row['std'] for row in rows]):10.1e}"
                     f"{max(row['ratio'] for row in rows):8.1f}"
                     f"{np.mean([row['cpu'] for row in rows]):8.1f}"
-                    f"  {', '.join(chosen) if name == 'Choose' else ''}"
+                    f"  {', '.join(chosen) if name == 'Stack' else ''}"
                 )
         if table == "genz":
             print("elsewhere:" + "".join(f"{family:>15}" for family in FAMILIES))

@@ -81,7 +81,7 @@ SCORE = sq.Polynomial(features="score", name="Polynomial(score)")
 OLD: Any = {"lengthscales": "isotropic", "mean": "zero", "criterion": "likelihood"}
 GIVEN: Any = {"lengthscales": 1.5, "noise": 0.01, "amplitude": 1.0}
 SEPARATE: Any = {"lengthscales": "separate", "standardize": "diagonal"}
-CHEAP = sq.Choose([sq.MonteCarlo(), CDF, SCORE, sq.BayesianQuadrature(), sq.ControlFunctional()])
+CHEAP = sq.Stack([sq.MonteCarlo(), CDF, SCORE, sq.BayesianQuadrature(), sq.ControlFunctional()])
 SMALL: Any = {"width": 8, "folds": 2}
 GROWING: Any = {"n": 40, "max_n": 120}
 
@@ -95,7 +95,7 @@ CLOSED = {
     "Polynomial, checked": Way(SCORE, options={"folds": 4}),
     "Polynomial, rtol": Way(sq.Polynomial(), "smooth gamma", {"rtol": 1e-4, **GROWING}),
     "Regression": Way(sq.Regression(features=Images(2)), "smooth banana correlated"),
-    "Choose, closed": Way(sq.Choose([sq.MonteCarlo(), CDF, SCORE])),
+    "Stack, closed": Way(sq.Stack([sq.MonteCarlo(), CDF, SCORE])),
 }
 FITTED = {
     "BQ": Way(sq.BayesianQuadrature()),
@@ -108,8 +108,8 @@ FITTED = {
     "CF, likelihood": Way(sq.ControlFunctional(criterion="likelihood"), "smooth"),
     "CF, checked": Way(sq.ControlFunctional(), "smooth chains", {"folds": 3}),
     "Subset": Way(sq.Subset(sq.ControlFunctional(), size=60), "smooth chains weights"),
-    "Choose, cheap": Way(CHEAP, "smooth jump banana chains"),
-    "Choose, rtol": Way(CHEAP, "kink", {"rtol": 1e-2, **GROWING}),
+    "Stack, cheap": Way(CHEAP, "smooth jump banana chains"),
+    "Stack, rtol": Way(CHEAP, "kink", {"rtol": 1e-2, **GROWING}),
 }
 NETWORK = {
     "BSN": Way(sq.BSN(), "smooth outputs noise chains weights jump oblique kink nine grid"),
@@ -128,7 +128,7 @@ NETWORK = {
     "BSN, Hessian-free": Way(sq.BSN(optimizer=sq.HessianFree(max_steps=10), **SMALL), "smooth"),
     "BSN, Adam": Way(sq.BSN(optimizer=sq.Adam(max_steps=100, batch=32), **SMALL), "smooth"),
     "BSN.paper": Way(sq.BSN.paper(width=8, optimizer=sq.LBFGS(max_steps=60, rtol=0.0)), "box"),
-    "Choose": Way(sq.Choose(), "kink jump"),
+    "Stack": Way(sq.Stack(), "kink jump"),
 }
 METHODS: dict[str, dict[str, Way]] = {"closed": CLOSED, "fitted": FITTED, "network": NETWORK}
 
@@ -368,7 +368,7 @@ def of_paper(figure: str, method: str) -> Iterator[dict[str, Any]]:
 
 # More than one answer: kind, the rows in the order in which they come, and what makes them.
 MORE: dict[str, tuple[str, list[str], Callable[[], Iterator[dict[str, Any]]]]] = {
-    "distribution": ("fitted", ["Choose, cheap"], of_distribution),
+    "distribution": ("fitted", ["Stack, cheap"], of_distribution),
     "posterior": ("closed", ["default"], lambda: of_posterior(None)),
     "posterior, CF": ("fitted", ["CF"], lambda: of_posterior(sq.ControlFunctional())),
     "study": (

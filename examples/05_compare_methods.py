@@ -30,14 +30,13 @@ def main() -> None:
     for method in (sq.MonteCarlo(), sq.Polynomial(), sq.BayesianQuadrature()):
         print(sq.estimate(data, measure=inputs, method=method))
 
-    # Or let held-out errors choose, and read the table of what was tried.
-    chosen = sq.estimate(
-        data, measure=inputs, method=sq.Choose([sq.MonteCarlo(), sq.Polynomial()])
-    )
-    print(chosen)
-    for row in chosen.candidates:
+    # Or let held-out errors weigh them, and read the table of the members.
+    members = [sq.MonteCarlo(), sq.Polynomial(), sq.BayesianQuadrature()]
+    est = sq.estimate(data, measure=inputs, method=sq.Stack(members))
+    print(est)
+    for row in est.candidates:
         rms = "-" if row["held_out_rms"] is None else f"{row['held_out_rms']:.1e}"
-        print(f"  {row['method']:20}{rms:>10}  {'<- chosen' if row['chosen'] else row['note']}")
+        print(f"  {row['method']:20}{rms:>10}{row['weight']:6.2f}  {row['note']}")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Add a whole method: a subclass with a name and `fit`; everything else then works with it.
 
 Here the oldest control variate: subtract the best linear function of x, whose mean is known. It
-gets cross-fitting, intervals, tolerances and a place in `Choose` for nothing.
+gets cross-fitting, intervals, tolerances and a place in `Stack` for nothing.
 """
 
 from dataclasses import dataclass
@@ -51,7 +51,7 @@ def main() -> None:
     assert est.check is not None
     print(f"  cross-fitted: {est.check.mean:.5f} +- {est.check.std:.1e}; truth {truth:.5f}")
     chosen = sq.integrate(
-        f, measure, n=300, method=sq.Choose([sq.MonteCarlo(), LinearTrend()]), seed=0
+        f, measure, n=300, method=sq.Stack([sq.MonteCarlo(), LinearTrend()]), seed=0
     )
     print(chosen)
 

@@ -23,7 +23,7 @@ FILES = sorted(SOURCE.rglob("*.py"))
 
 CORE = {
     *("errors", "_types", "_float64", "_linalg", "_compile", "_threads"),
-    *("_files", "_fork", "support", "dataset"),
+    *("_files", "_fork", "support", "dataset", "binomial"),
 }
 CHAIN = (
     *("measures", "points", "fit", "checking", "estimate", "kernels", "stein"),

@@ -14,7 +14,7 @@ WORDS = {
     "05_compare_methods.py": ("MonteCarlo", "Polynomial", "BQ", "<- chosen"),
     "06_own_features.py": ("Waves", "order", "error"),
     "07_own_kernel.py": ("BQ", "rational quadratic", "error"),
-    "08_own_method.py": ("LinearTrend", "cross-fitted", "Choose"),
+    "08_own_method.py": ("LinearTrend", "cross-fitted", "Stack"),
     "09_study.py": ("50 evaluations were there, 50 are new", "E[stress]", "load explains"),
     "goodwin.py": ("plain mean", "steinquad", "E[alpha]", "95 %", "goodwin.png"),
     "wind_farm.py": ("200 simulator runs", "plain average", "steinquad", "95 %", "truth"),

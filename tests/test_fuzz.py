@@ -73,7 +73,7 @@ SUPPORTS = [None, {0: (-9e99, 9e99), 1: (-9e99, 9e99)}, {"x0": (None, 1e99)}, {1
 ODD_SUPPORTS = [{7: (0, 1)}, {0: (1, 0)}, {0: "ab"}, (0, 1), dist.constraints.simplex]
 ODD_SUPPORTS += [{0: (0, HUGE)}, {0: (0, None)}]
 METHODS = [sq.MonteCarlo(), sq.Polynomial(), sq.Polynomial(features="score")]
-METHODS += [sq.Choose([sq.MonteCarlo(), sq.Polynomial()]), sq.ControlFunctional()]
+METHODS += [sq.Stack([sq.MonteCarlo(), sq.Polynomial()]), sq.ControlFunctional()]
 NORMAL = dist.Normal(0, 1).expand([2]).to_event(1)
 MEASURES = [NORMAL, NORMAL, NORMAL, sq.Product({"a": scipy.stats.norm(), "b": scipy.stats.norm()})]
 ODD_MEASURES = [dist.Normal(0, 1), scipy.stats.poisson(3), scipy.stats.norm, sq.Draws(X, -X)]

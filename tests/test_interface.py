@@ -24,7 +24,7 @@ METHODS = [
     sq.PolynomialChaos(),
     sq.BayesianQuadrature(),
     sq.ControlFunctional(),
-    sq.Choose([sq.MonteCarlo(), sq.Polynomial(features="score")]),
+    sq.Stack([sq.MonteCarlo(), sq.Polynomial(features="score")]),
 ]
 DEEP = sq.BSN.paper(width=8, optimizer=sq.LBFGS(max_steps=60), name="BSN.paper(deep)")
 # One number of points for all that can share it: networks compile for every shape of the data.

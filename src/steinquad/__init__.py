@@ -15,13 +15,13 @@ from steinquad.measures import Draws, LogDensity, Product, Truncated
 from steinquad.methods.base import Method
 from steinquad.methods.bayesian_quadrature import BayesianQuadrature
 from steinquad.methods.bsn import BSN
-from steinquad.methods.choose import Choose
 from steinquad.methods.control_functional import ControlFunctional
 from steinquad.methods.monte_carlo import MonteCarlo
 from steinquad.methods.polynomial import Polynomial
 from steinquad.methods.polynomial_chaos import PolynomialChaos
 from steinquad.methods.quasi_monte_carlo import QuasiMonteCarlo
 from steinquad.methods.regression import Regression
+from steinquad.methods.stack import Stack
 from steinquad.methods.subset import Subset
 from steinquad.points import Points
 from steinquad.stein import multipliers
@@ -42,7 +42,6 @@ __all__ = [
     "Adam",
     "BayesianQuadrature",
     "Check",
-    "Choose",
     "Command",
     "Context",
     "ControlFunctional",
@@ -64,6 +63,7 @@ __all__ = [
     "Product",
     "QuasiMonteCarlo",
     "Regression",
+    "Stack",
     "Statistic",
     "Status",
     "Study",

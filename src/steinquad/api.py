@@ -27,7 +27,7 @@ from steinquad.estimate import Estimate
 from steinquad.fit import Context, Status, WarmStart
 from steinquad.measures import Draws, Measure, as_measure
 from steinquad.methods.base import Method
-from steinquad.methods.choose import Choose
+from steinquad.methods.stack import Stack
 
 __all__ = ["estimate", "integrate"]
 
@@ -56,12 +56,13 @@ def integrate(
         measure: a numpyro distribution, a frozen scipy.stats one, or a measure of this library.
         n: number of evaluations; for `Draws` the default is all of them. With `rtol` that of the
             first round, 200 by default.
-        method: how to estimate; by default `Choose()`, which takes the best of all methods that
-            apply and says which.
-        design: where to evaluate f; by default where the method wants it, for most at independent
-            draws.
+        method: how to estimate; by default `Stack()`, which weighs all methods that apply by what
+            held-out points say of each.
+        design: where to evaluate f; by default where the method wants it: scrambled Sobol points
+            where the measure has inverse distribution functions, else independent draws, which
+            `MonteCarlo` takes always.
         folds: cross-fit the estimate with so many folds and keep that second opinion in
-            `Estimate.check`; `Choose` does it unasked.
+            `Estimate.check`; `Stack` does it unasked.
         rtol: go on with more points until the std is at most this share of the mean; the std is
             then a checked one, with two folds if `folds` is not given.
         max_n: where to stop if it is not; says so in the status.
@@ -80,7 +81,7 @@ def integrate(
     """
     measure = as_measure(measure)
     method = _as_method(method, folds)
-    design = method.design if design is None else design
+    design = method.design(measure) if design is None else design
     if not isinstance(design, Design):
         raise InputError(f"design is {shown(design)}; pass a design such as sq.designs.Sobol().")
     if n is None and isinstance(measure, Draws):
@@ -140,10 +141,10 @@ def estimate(
     Args:
         data: the evaluations; without scores a measure is needed by every method but `MonteCarlo`.
         measure: what the points were drawn from, when known: gives scores and support.
-        method: how to estimate; by default `Choose()`, which takes the best of all methods that
-            apply and says which.
+        method: how to estimate; by default `Stack()`, which weighs all methods that apply by what
+            held-out points say of each.
         folds: cross-fit the estimate with so many folds and keep that second opinion in
-            `Estimate.check`; `Choose` does it unasked.
+            `Estimate.check`; `Stack` does it unasked.
         seed: of the method.
         progress: called with (step, total, loss) during training.
 
@@ -226,12 +227,12 @@ def _as_progress(progress: Progress | None) -> Progress:
 
 
 def _as_method(method: Any, folds: int) -> Method:
-    """A method, by default `Choose()`, with as many folds as asked for if it makes its own."""
+    """A method, by default `Stack()`, with as many folds as asked for if it makes its own."""
     if not is_count(folds, 0) or folds == 1:
         raise InputError(
             f"folds is {shown(folds)}; give an integer of at least 2, or 0 for no check."
         )
-    method = Choose() if method is None else method
+    method = Stack() if method is None else method
     if not isinstance(method, Method):
         raise InputError(f"method is {shown(method)}; pass a method object such as sq.BSN().")
     return method.with_folds(as_count("folds", folds, 2)) if folds else method

@@ -81,7 +81,7 @@ class Binomial:
         events = min(self.share[j], 1 - self.share[j]) * self.size[j]
         where = "" if len(self.applies) == 1 else f"output {j} of "
         return (
-            f"{where}f takes two values, {rare:g} at {events:.3g} of {self.size[j]:.4g} points: "
-            "the limits are Clopper and Pearson's; for narrower ones add points, or integrate what is "
-            "behind the threshold"
+            f"{where}f takes two values and is {rare:g} at {events:.3g} of {self.size[j]:.4g} "
+            "points: the limits are Clopper and Pearson's; for narrower ones add points, or "
+            "integrate what is behind the threshold"
         )

@@ -19,7 +19,7 @@ def cells(n):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", [sq.BSN(), sq.Choose()], ids=["BSN", "default"])
+@pytest.mark.parametrize("method", [sq.BSN(), sq.Stack()], ids=["BSN", "default"])
 def test_intervals_cover(method):
     """Scored cells at n = 200, two seeds: about 14 runs a method. Honest 95 % intervals cover in
     fewer than 11 of 14 with probability 4e-3; none is further off than 8 std.

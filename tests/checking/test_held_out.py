@@ -25,9 +25,9 @@ def test_std_matches_the_spread_of_its_errors():
     """60 repetitions: rms of (check - truth)/std within a factor 1.5 of 1 (chance: 1e-4)."""
     ratios = []
     for seed in range(60):
-        est = sq.integrate(
-            rough, normal(2), n=200, method=sq.Polynomial(order=3), folds=5, seed=seed
-        )
+        data = sq.designs.IID().draw(sq.measures.as_measure(normal(2)), 200, seed=seed)
+        data, method = data.dataset(rough(data.x)), sq.Polynomial(order=3)
+        est = sq.estimate(data, measure=normal(2), method=method, folds=5, seed=seed)
         assert est.check is not None and est.check.folds == 5
         ratios.append((est.check.mean - TRUTH) / est.check.std)
     assert 1 / 1.5 < np.sqrt(np.mean(np.square(ratios))) < 1.5

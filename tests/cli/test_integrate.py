@@ -43,7 +43,7 @@ def test_the_default_chooses_and_shows_its_candidates(command, table, monkeypatc
     code, out = command("integrate", table / "data.csv", "--x", "x0,x1", "--score", "s0,s1",
         "--value", "f0",
     )  # fmt: skip
-    assert code == 0 and "Choose: Polynomial(score)" in out.out
+    assert code == 0 and "Stack: Polynomial(score)" in out.out
     assert "chosen" in out.out and "MonteCarlo" in out.out and "cross-fitted" in out.out
     assert max(map(len, out.out.splitlines())) <= 60 or "cheaper" in out.out
 

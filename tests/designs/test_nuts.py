@@ -41,8 +41,8 @@ def test_default_on_nuts_draws_beats_their_average():
     )
     data = sq.Dataset(sample.x, sample.x[:, 1], sample.score, groups=sample.groups)
     plain = sq.estimate(data, method=sq.MonteCarlo())
-    better = sq.estimate(data, method=sq.Choose([sq.MonteCarlo(), sq.ControlFunctional()]))
-    assert better.method == "Choose: CF"
+    better = sq.estimate(data, method=sq.Stack([sq.MonteCarlo(), sq.ControlFunctional()]))
+    assert better.method == "Stack: CF"
     low, high = better.interval(0.999)
     assert low < 0.5 < high and better.std < 0.2 * plain.std
     assert abs(better.mean - 0.5) < 0.2 * abs(plain.mean - 0.5)

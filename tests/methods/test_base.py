@@ -33,17 +33,17 @@ class Sure(sq.Method):
 def test_a_fit_that_claims_no_error_gets_that_of_its_check():
     plain = sq.integrate(f, NORMAL, n=200, method=sq.MonteCarlo(), seed=1)
     alone = sq.integrate(f, NORMAL, n=200, method=Sure(), seed=1)
-    chosen = sq.integrate(f, NORMAL, n=200, method=sq.Choose([Sure()]), seed=1)
+    chosen = sq.integrate(f, NORMAL, n=200, method=sq.Stack([Sure()]), seed=1)
     assert alone.std == 0 and chosen.std == pytest.approx(plain.std, rel=0.1)
     short = sq.integrate(f, NORMAL, n=50, method=Sure(), rtol=1e-9, max_n=100)
     assert short.status.code == "max_n" and short.std > 0
 
 
 def test_a_choice_among_choices_is_held_out():
-    inner = sq.Choose([sq.MonteCarlo(), sq.Polynomial()], name="inner")
-    est = sq.integrate(f, NORMAL, n=100, method=sq.Choose([inner]))
+    inner = sq.Stack([sq.MonteCarlo(), sq.Polynomial()], name="inner")
+    est = sq.integrate(f, NORMAL, n=100, method=sq.Stack([inner]))
     assert est.check is not None and est.status.code == "converged"
-    method = sq.Choose([inner])
+    method = sq.Stack([inner])
     rows = np.arange(20)
     data = sq.Dataset(np.linspace(-1, 1, 60), np.ones(60))
     constant = method.checked_fit(data, None, sq.Context())
@@ -61,7 +61,7 @@ def test_held_out_points_know_the_density_of_the_measure(kind):
         optimizer=QUICK,
         multiplier=sq.multipliers.Density(),
     )
-    method = {"folds": network, "choose": sq.Choose([network]), "subset": sq.Subset(network, 40)}
+    method = {"folds": network, "choose": sq.Stack([network]), "subset": sq.Subset(network, 40)}
     est = sq.integrate(f, NORMAL, n=80, method=method[kind], folds=2 * (kind == "folds"))
     assert np.isfinite(est.mean) and est.std > 0
 
@@ -71,7 +71,7 @@ def test_a_method_with_nothing_but_fit_has_every_other_member():
     assert not (method.expensive or method.averages or method.holds_out or method.warm_folds)
     assert method.light is method and method.with_folds(3) is method
     assert method.obstacle(sq.Dataset([0.0, 1.0], [0.0, 1.0]), None) is None
-    assert isinstance(method.design, sq.designs.IID)
+    assert method.design(sq.measures.as_measure(NORMAL)) == sq.designs.Sobol()
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ def test_every_name_is_a_method_of_its_own():
     assert {"auto", "bsn", "bq", "cf", "mc", "qmc", "polynomial"} <= set(names())
     made = [method_named(name) for name in names()]
     assert all(isinstance(method, Method) for method in made)
-    assert len(set(map(repr, made))) == len(made) and isinstance(made[0], sq.Choose)
+    assert len(set(map(repr, made))) == len(made) and isinstance(made[0], sq.Stack)
 
 
 def test_other_names_are_refused():

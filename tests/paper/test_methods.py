@@ -27,7 +27,7 @@ def test_methods_are_as_published(name):
     if isinstance(method, sq.BayesianQuadrature):
         assert (method.mean, method.criterion) == ("zero", "likelihood")
     if name == "Default":
-        assert isinstance(method, sq.Choose)
+        assert isinstance(method, sq.Stack)
     if isinstance(method, Training):
         assert takes_steps(name) and method.optimizer.max_steps == 7
         assert method.stein == name.startswith("BSN")

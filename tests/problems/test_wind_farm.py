@@ -48,7 +48,7 @@ def cheap():
         sq.BayesianQuadrature(),
         sq.ControlFunctional(),
         sq.BSN(width=8, activation="tanh", folds=2, optimizer=sq.GaussNewton(max_steps=10)),
-        sq.Choose([sq.MonteCarlo(), sq.Polynomial()]),
+        sq.Stack([sq.MonteCarlo(), sq.Polynomial()]),
     ],
     ids=lambda method: type(method).__name__,
 )

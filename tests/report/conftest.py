@@ -61,7 +61,7 @@ def good(tmp_path_factory):
     study = sq.Study(
         *(usual, sq.Product({"a": st.norm(), "b": st.uniform(0.0, 1.0)}), folder / "s.sqlite", 80),
         outputs=["power", "loss"],
-        method=sq.Choose([sq.Polynomial()]),
+        method=sq.Stack([sq.Polynomial()]),
         points="iid",
         every=40,
         where="here",

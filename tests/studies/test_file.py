@@ -13,7 +13,7 @@ def test_defaults(load, tmp_path):
     assert study.name == "beam" and study.measure.names == ("a",) and study.runs == 20
     assert study.units == {"a": "m"}
     assert study.store == tmp_path / "s.sqlite" and study.where == "pool"
-    assert isinstance(study.method, sq.Choose)
+    assert isinstance(study.method, sq.Stack)
 
 
 def test_units_of_outputs(load):

@@ -79,7 +79,7 @@ def test_the_default_method_says_nothing_else_than_its_winner():
     est = sq.estimate(data, measure=measure)
     again = sq.distribution(data, measure=measure, estimate=est)
     assert sq.distribution(data, measure=measure) == again
-    assert sq.Choose().winner(est.fit).name == est.method.removeprefix("Choose: ")
+    assert sq.Stack().winner(est.fit).name == est.method.removeprefix("Stack: ")
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,8 @@ from steinquad.errors import InputError
 from steinquad.fit import Status
 from steinquad.fitting.standard_frame import score_obstacle
 from steinquad.methods.base import Method
-from steinquad.methods.choose import Choose
 from steinquad.methods.monte_carlo import FEW
+from steinquad.methods.stack import Stack
 
 __all__ = ["posterior_expectation"]
 
@@ -195,10 +195,10 @@ def _by_method(
     if not isinstance(method, Method):
         raise InputError(f"method is {method!r}; pass a method such as sq.BSN(), or None.")
     before = plain(data)
-    cross_fitted = method if method.holds_out else Choose([method])
+    cross_fitted = method if method.holds_out else Stack([method])
     answer = estimate(data, method=cross_fitted, seed=seed, progress=progress)
     mean, std = np.atleast_1d(answer.mean), np.atleast_1d(answer.std)
-    name = answer.method.removeprefix("Choose: ")
+    name = answer.method.removeprefix("Stack: ")
     names = tuple("constant" if error == 0 else name for error in before.mcse)
     notes = [answer.status.message] * (answer.status.code in ("suspect", "not_finite"))
     dof = np.full(len(mean), answer.dof)

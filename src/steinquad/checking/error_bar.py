@@ -79,7 +79,8 @@ def checked(fit: Fit, check: Check) -> Fit:
 def widened(fit: Fit, check: Check, own_share: float = OWN_SHARE) -> Fit:
     """The fit with the standard deviation of the module's formula.
 
-    Use it where the std has to hold even if the model is wrong: with tolerances, and in `Choose`.
+    Use it where the std of one method has to hold even if its model is wrong, as with tolerances;
+    that of several is in `steinquad.checking.committee`.
 
     Args:
         fit: whose covariance keeps its correlations.

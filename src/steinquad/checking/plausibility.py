@@ -3,7 +3,6 @@
 import numpy as np
 
 from steinquad._types import Array
-from steinquad.binomial import Binomial
 from steinquad.checking.standard_error import far_from_average
 from steinquad.dataset import Dataset
 from steinquad.fit import Fit, Status
@@ -13,6 +12,7 @@ __all__ = ["beside_average", "copies_told", "in_finite_numbers", "well_informed"
 # Points that carry the integral, (sum f)^2 / sum f^2. Around 100 the plain average is uncertain by
 # a tenth of itself; far below, no method can know what f is like where its mass lies.
 FEW, RATHER_FEW = 30.0, 150.0
+FEW_PREDICTED, WELL_PREDICTED = 15.0, 0.1  # where held-out points leave less than that share of f
 
 
 def beside_average(status: Status, mean: Array, data: Dataset) -> Status:
@@ -37,7 +37,7 @@ def beside_average(status: Status, mean: Array, data: Dataset) -> Status:
     )
 
 
-def well_informed(status: Status, data: Dataset, few: Binomial | None = None) -> Status:
+def well_informed(fit: Fit, data: Dataset) -> Status:
     """The status, with a warning where few points see the mass of the integrand.
 
     An f that is large at a handful of points, as for a rare event, is not known elsewhere by any
@@ -45,13 +45,14 @@ def well_informed(status: Status, data: Dataset, few: Binomial | None = None) ->
     positive and negative values cancel it is small too, and the message says so instead.
 
     Args:
-        status: of the answer so far.
+        fit: the answer so far. Outputs whose limits count few events are informed enough, and
+            fewer points do where held-out ones say that the model leaves next to nothing.
         data: points that are a sample of the measure; others pass unseen.
-        few: outputs whose limits count few events already.
 
     Returns:
         The status with a note added, or a suspect one below about 30 such points.
     """
+    status = fit.status
     if not data.sampled or status.final:
         return status
     w = data.effective_weights / data.effective_weights.sum()
@@ -61,7 +62,7 @@ def well_informed(status: Status, data: Dataset, few: Binomial | None = None) ->
     carried = np.divide(sums**2, squares, out=np.full_like(sums, np.inf), where=varying)
     carried[carried > data.n / 2] = np.inf  # f is well spread, however few the points
     counted = np.isin(data.fx, (0.0, 1.0)).all(axis=0)  # what is counted has a known variance
-    carried[counted if few is None else counted | few.applies] = np.inf
+    carried[counted if fit.binomial is None else counted | fit.binomial.applies] = np.inf
     cancels = np.abs(sums) < 0.5 * sizes
     # Cancelling outputs come last: they are less of a worry than concentrated ones.
     worst = int(np.argmin(np.where(cancels & (carried < RATHER_FEW), RATHER_FEW - 1, carried)))
@@ -73,7 +74,13 @@ def well_informed(status: Status, data: Dataset, few: Binomial | None = None) ->
         note = f"f nearly cancels out: the average{where} is {left:.1%} of its average size"
         return _noted(status, note + ", so compare the std with the latter")
     note = f"few informative points: about {max(carried[worst], 1):.0f} carry the integral{where}"
-    if carried[worst] >= FEW or status.code == "suspect":
+    enough = FEW
+    if (
+        fit.check is not None
+        and fit.check.residual[worst] < WELL_PREDICTED * data.fx[:, worst].std()
+    ):
+        enough = FEW_PREDICTED
+    if carried[worst] >= enough or status.code == "suspect":
         return _noted(status, note)
     return Status("suspect", f"{note}; the std cannot know what no point has seen: add points")
 

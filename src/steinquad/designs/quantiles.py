@@ -8,13 +8,21 @@ from steinquad.errors import InputError
 from steinquad.measures.base import Measure
 from steinquad.measures.factors import Factors
 
-__all__ = ["from_uniform", "moments"]
+__all__ = ["from_uniform", "has_quantiles", "moments"]
 
 # Normal scores z of the trapezoidal rule for moments, E[x] = int icdf(Phi(z)) phi(z) dz: to ten
 # digits for a normal. Beyond 7, 1 - Phi(z) has lost its own.
 NODES = np.linspace(-7.0, 7.0, 561)
 TAIL = 6.0  # a variance of which |z| > TAIL holds more than TAIL_SHARE is not known
 TAIL_SHARE = 1e-3
+
+
+def has_quantiles(measure: Measure) -> bool:
+    """Whether `from_uniform` knows the way from uniform points to the measure."""
+    if "icdf" in measure.provides:
+        return True
+    factored = measure.factors()
+    return factored is not None and factored.independent
 
 
 def from_uniform(measure: Measure, u: Array) -> Array:

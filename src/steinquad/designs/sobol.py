@@ -6,13 +6,14 @@ from typing import ClassVar
 import numpy as np
 
 from steinquad._types import Array, Progress, as_count
-from steinquad.designs.base import Design, Sample, split_evenly
+from steinquad.designs.base import FIRST_ROUND, Design, Sample, split_evenly
 from steinquad.designs.quantiles import from_uniform
 from steinquad.measures.base import Measure
 from steinquad.measures.checks import as_draw_request
 
 __all__ = ["Scrambled", "Sobol"]
 
+LEAST = 16  # points of a replicate
 BITS = 50  # of a coordinate; the middle of a cell is then exact in float64 and never 0 or 1
 
 
@@ -41,8 +42,9 @@ class Sobol(Design):
         as_count("replicates", self.replicates, 1)
 
     def first_round(self, max_n: int) -> int:
-        """Sixteen points for each replicate: sequences are even at powers of two."""
-        return min(self.replicates * 16, max_n)
+        """A power of two for each replicate, because sequences are even there: 256 in all."""
+        each = 1 << max((FIRST_ROUND - 1) // self.replicates, LEAST - 1).bit_length()
+        return min(self.replicates * each, max_n)
 
     def draw(
         self, measure: Measure, n: int, *, seed: int, progress: Progress | None = None

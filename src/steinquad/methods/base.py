@@ -18,7 +18,8 @@ from steinquad.checking.plausibility import (
     well_informed,
 )
 from steinquad.dataset import Dataset
-from steinquad.designs import IID, Design
+from steinquad.designs import IID, Design, Sobol
+from steinquad.designs.quantiles import has_quantiles
 from steinquad.errors import InputError
 from steinquad.estimate import Estimate
 from steinquad.fit import Context, Fit
@@ -32,14 +33,15 @@ NOTHING_GIVEN = Context()
 class Method(ABC):
     """A way to estimate an expectation; a new one is a subclass with a name and `fit`.
 
-    Cross-fitting, intervals, tolerances and a place in `Choose` follow by themselves, because
+    Cross-fitting, intervals, tolerances and a place in `Stack` follow by themselves, because
     `estimate` is the same for all. The other members have defaults that suit most methods. See
     `examples/08_own_method.py`.
 
     Attributes:
-        name: for tables; of two methods in one `Choose` each needs its own.
-        expensive: whether `Choose` tries cheaper methods first and does without this one where
-            one of them leaves next to nothing of f: cubic cost in n, or networks to train.
+        name: for tables; of two methods in one `Stack` each needs its own.
+        expensive: whether `Stack` does without it where cheaper methods leave next to nothing of
+            f, or where it is far behind them on some of many points: cubic cost in n, or networks
+            to train.
         averages: whether it fits no model; cross-fitting would return the same average, so
             `estimate` makes no check of it.
         holds_out: whether its fits hold points out by themselves and carry their own check, so
@@ -55,14 +57,17 @@ class Method(ABC):
     holds_out: bool = False
     warm_folds: bool = False
 
-    @property
-    def design(self) -> Design:
+    def design(self, measure: Measure) -> Design:
         """Where it would have f evaluated; `integrate` asks where no design is given.
 
-        Independent draws of the measure by default; a method that needs particular points, such
-        as `QuasiMonteCarlo`, overrides it.
+        By default scrambled Sobol points where the measure has inverse distribution functions,
+        which fill the space more evenly than independent draws, and those where it has not. A
+        method that needs particular points, such as `QuasiMonteCarlo`, overrides it.
+
+        Args:
+            measure: that f is integrated against.
         """
-        return IID()
+        return Sobol() if has_quantiles(measure) else IID()
 
     @property
     def light(self) -> "Method":
@@ -88,7 +93,7 @@ class Method(ABC):
     def obstacle(self, data: Dataset, measure: Measure | None) -> str | None:
         """Why it cannot be used on such data, in a sentence, or None.
 
-        Asked before every fit: `Choose` passes over a method with an obstacle and reports the
+        Asked before every fit: `Stack` passes over a method with an obstacle and reports the
         sentence, `checked_fit` raises it as an `InputError`.
 
         Args:
@@ -163,10 +168,10 @@ class Method(ABC):
         else:
             fit = self.checked_fit(data, measure, context)
             fit = fit if few is None else with_limits(fit, few)
-        status = well_informed(beside_average(fit.status, fit.mean, data), data, fit.binomial)
-        status = copies_told(status, data.n, given.n)
-        fit = replace(fit, status=status)
-        checkable = fit.check is None and not (self.averages or self.holds_out or status.final)
+        fit = replace(fit, status=beside_average(fit.status, fit.mean, data))
+        fit = replace(fit, status=well_informed(fit, data))
+        fit = replace(fit, status=copies_told(fit.status, data.n, given.n))
+        checkable = fit.check is None and not (self.averages or self.holds_out or fit.status.final)
         if folds and checkable:
             split = folds_of(data, folds, context.seed)
             check = check_of(self.hold_out(split, data, measure, fit, context), fit.mean)

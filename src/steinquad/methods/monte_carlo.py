@@ -7,6 +7,7 @@ import numpy as np
 from steinquad._types import Array
 from steinquad.checking.standard_error import autocorrelated, standard_error, weighted_mean
 from steinquad.dataset import Dataset
+from steinquad.designs import IID, Design
 from steinquad.fit import ConstantModel, Context, Fit, Status
 from steinquad.fitting.outputs import correlated
 from steinquad.measures.base import Measure
@@ -31,6 +32,11 @@ class MonteCarlo(Method):
 
     name: str = "MonteCarlo"
     averages = True
+
+    def design(self, measure: Measure) -> Design:
+        """Independent draws, of which it knows the standard error."""
+        del measure
+        return IID()
 
     def obstacle(self, data: Dataset, measure: Measure | None) -> str | None:
         """Why the data cannot be averaged, or None.

@@ -6,17 +6,17 @@ from steinquad.errors import InputError
 from steinquad.methods.base import Method
 from steinquad.methods.bayesian_quadrature import BayesianQuadrature
 from steinquad.methods.bsn import BSN
-from steinquad.methods.choose import Choose
 from steinquad.methods.control_functional import ControlFunctional
 from steinquad.methods.monte_carlo import MonteCarlo
 from steinquad.methods.polynomial import Polynomial
 from steinquad.methods.polynomial_chaos import PolynomialChaos
 from steinquad.methods.quasi_monte_carlo import QuasiMonteCarlo
+from steinquad.methods.stack import Stack
 
 __all__ = ["method_named", "names"]
 
 METHODS: dict[str, Callable[[], Method]] = {
-    "auto": Choose,
+    "auto": Stack,
     "bsn": BSN,
     "bsn-paper": BSN.paper,
     "bq": BayesianQuadrature,

@@ -75,7 +75,7 @@ METHODS: Mapping[str, partial[Any]] = {
     "BQ Matern 1/2": partial(QUADRATURE, kernel=Matern(0.5)),
     "Stein-CF": partial(sq.ControlFunctional, kernel=RadialRBF(), criterion="likelihood"),
     "BSN.paper": partial(sq.BSN.paper),
-    "Default": partial(sq.Choose),  # what `sq.integrate` does by itself
+    "Default": partial(sq.Stack),  # what `sq.integrate` does by itself
     "BSN.paper tanh": partial(sq.BSN.paper, activation="tanh"),
     "BSN.paper Gauss": partial(sq.BSN.paper, activation="gauss"),
     "BSN.paper sigmoid": partial(sq.BSN.paper, activation="sigmoid"),

@@ -135,15 +135,23 @@ def _candidates(candidates: list[dict[str, Any]]) -> Iterator[Block]:
         (
             each["method"],
             "–" if each["held_out_rms"] is None else percent(each["held_out_rms"]),
-            "chosen" if each["chosen"] else each["note"],
+            percent(_average(each["weight"])),
+            each["note"],
         )
         for each in candidates
     )
-    yield Table(("method", "held-out error", "what became of it"), rows)
+    yield Table(("method", "held-out error", "weight", "note"), rows)
     yield Text(
         "Held-out error: how far predictions are off at runs that a fit has not seen (root mean "
-        "square), as a share of the spread of the output; of several outputs the geometric mean."
+        "square), as a share of the spread of the output; of several outputs the geometric mean. "
+        "Weight: the share of a method in the answer, an average where there are several outputs."
     )
+
+
+def _average(weight: float | list[float]) -> float:
+    """Of one output, or over several."""
+    weights = weight if isinstance(weight, list) else [weight]
+    return sum(weights) / len(weights)
 
 
 def _convergence(output: dict[str, Any]) -> Iterator[Block]:

@@ -22,9 +22,9 @@ from steinquad.api import estimate
 from steinquad.dataset import Dataset
 from steinquad.measures.base import Measure
 from steinquad.methods.bayesian_quadrature import BayesianQuadrature
-from steinquad.methods.choose import Choose
 from steinquad.methods.monte_carlo import MonteCarlo
 from steinquad.methods.polynomial import Polynomial
+from steinquad.methods.stack import Stack
 from steinquad.studies.points import BLOCK, NumberedPoints
 from steinquad.studies.store import Choice, Store
 
@@ -86,7 +86,7 @@ def hard_to_predict(x: Array, fx: Array, measure: Measure, *, seed: int) -> Hard
     """
     if len(x) < FEWEST:
         return None
-    method = Choose((MonteCarlo(), Polynomial(), BayesianQuadrature()))
+    method = Stack((MonteCarlo(), Polynomial(), BayesianQuadrature()))
     check = estimate(Dataset(x, fx), measure=measure, method=method, seed=seed).check
     if check is None or check.predicted is None:
         return None

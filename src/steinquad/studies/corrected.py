@@ -21,7 +21,7 @@ from steinquad.checking.error_bar import check_of, widened
 from steinquad.dataset import Dataset
 from steinquad.estimate import Estimate
 from steinquad.fit import Context
-from steinquad.methods.choose import Choose
+from steinquad.methods.stack import Stack
 from steinquad.studies.settings import Settings
 
 __all__ = ["corrected"]
@@ -46,7 +46,7 @@ def corrected(
         settings: of the study: measure, method and seed.
         progress: called with (step, total, loss) while a method is trained.
     """
-    measure, method, fit = settings.measure, settings.method or Choose(), estimate.fit
+    measure, method, fit = settings.measure, settings.method or Stack(), estimate.fit
     if method.winner(fit).averages or estimate.status.final:
         return estimate
     data = data.completed(measure.score(data.x), measure.support, measure.names)

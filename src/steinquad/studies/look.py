@@ -10,7 +10,7 @@ from steinquad.api import estimate
 from steinquad.errors import InputError
 from steinquad.estimate import Estimate
 from steinquad.fit import Status
-from steinquad.methods.choose import Choose
+from steinquad.methods.stack import Stack
 from steinquad.studies.adaptive import SCOUTS, folds_of
 from steinquad.studies.corrected import corrected
 from steinquad.studies.gathered import Gathered, gather
@@ -99,7 +99,7 @@ class Look:
             self.data.independent().dataset(own.measure.names),
             own.requested,
             measure=own.measure if model else None,
-            method=Choose() if own.method is None else own.method,
+            method=Stack() if own.method is None else own.method,
             seed=int(own.seed),
             estimate=estimate,
             progress=progress or no_progress,
@@ -108,7 +108,7 @@ class Look:
 
     def _estimate(self, progress: Progress) -> Estimate:
         own, data = self.settings, self.data
-        method, seed = own.method or Choose(), int(own.seed)
+        method, seed = own.method or Stack(), int(own.seed)
         correct = data.kind == "adaptive" and np.sum(data.numbers >= SCOUTS) >= SCOUTS
         data = data if correct else data.independent()  # where too few could correct
         sample = data.dataset(own.measure.names)

@@ -114,7 +114,7 @@ class Settings:
         """The method as it is kept with an estimate, so that those by another are not mixed up.
 
         Its `repr` with all options, or `default` where none was given: not the same as the repr of
-        `Choose()`, though that is what is used.
+        `Stack()`, though that is what is used.
         """
         return "default" if self.method is None else repr(self.method)
 

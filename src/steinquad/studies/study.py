@@ -47,7 +47,7 @@ class Study(Settings):
             inputs have inverse distribution functions, else `iid`.
         seed: of points and method; point i depends on it and on i only, adaptive ones also on
             the outputs of the first 100.
-        method: how to estimate, by default `Choose()`.
+        method: how to estimate, by default `Stack()`.
         style: how a function is called: `keywords`, `dict` or `batch`, an array (n, d); of a
             command `batch` too.
         batch: points in a call of the style `batch`.

@@ -18,7 +18,7 @@ from steinquad.estimate import Estimate
 from steinquad.fit import Context
 from steinquad.measures import Measure, as_measure
 from steinquad.methods.base import Method
-from steinquad.methods.choose import Choose
+from steinquad.methods.stack import Stack
 from steinquad.points import Points
 from steinquad.summaries import corrected, simulated
 from steinquad.summaries.requested import QUANTILES, Requested
@@ -56,13 +56,13 @@ def distribution(
         data: independent draws of the measure, or the replicates of a randomized quasi-Monte Carlo
             design as `groups`, without weights and noise.
         measure: what they were drawn from; without it there are no fresh draws, and no model.
-        method: that fits the model; by default `Choose()`.
+        method: that fits the model; by default `Stack()`.
         quantiles: probabilities.
         above: limits of which the chance that f exceeds them is requested.
         below: limits of which the chance that f stays below is requested.
         draws: fresh draws by which the distribution of the model is known.
         seed: of folds, fits and fresh draws.
-        estimate: the answer for the mean, where there is one: says which method `Choose` took.
+        estimate: the answer for the mean, where there is one: says which method `Stack` took.
         progress: called with (step, total, loss) while a method is trained.
 
     Returns:
@@ -81,7 +81,7 @@ def distribution(
         data,
         [requested] * data.outputs,
         measure=None if measure is None else as_measure(measure),
-        method=Choose() if method is None else method,
+        method=Stack() if method is None else method,
         draws=as_count("draws", draws, 2),
         seed=int(seed),
         estimate=estimate,
@@ -107,14 +107,14 @@ def distributions(
         data: as for `distribution`, checked.
         requested: for each output, in the order of the outputs.
         measure: what the points were drawn from; None for statistics of the values alone.
-        method: that fits the model; of `Choose` the winner is taken.
+        method: that fits the model; of `Stack` the winner is taken.
         draws: fresh draws by which the distribution of the model is known.
         seed: of folds, fits and fresh draws.
         estimate: the answer for the mean, if there is one, which saves choosing again.
         progress: called with (step, total, loss) while a method is trained.
     """
     modelled = measure is not None and not data.constant.all()
-    if modelled and isinstance(method, Choose):
+    if modelled and isinstance(method, Stack):
         if estimate is None:
             estimate = mean_of(data, measure=measure, method=method, seed=seed, progress=progress)
         winner = method.winner(estimate.fit)

@@ -1,0 +1,64 @@
+"""Do f and what is left of it have a variance? The Pareto shape of their largest values.
+
+A standard error presumes a finite variance, which a tail of f has where the shape of the
+generalized Pareto distribution of its largest values is below one half. Shapes of residuals alone
+say little: those of a good fit are large at a few points, though f is bounded. So both have to be
+heavy: f, because otherwise nothing can be, and the residuals, because otherwise the model has
+taken the tail. Shapes are estimated from some 20 values at n = 100 and 67 at n = 500 (Vehtari,
+Simpson, Gelman, Yao and Gabry 2024), each tail by itself, so they are uncertain by some 0.3 and
+0.15; docs/how-it-works.md has false alarms and power.
+"""
+
+import numpy as np
+
+from steinquad._types import Array
+from steinquad.dataset import Dataset
+
+__all__ = ["heavy_tails", "pareto_shape"]
+
+HEAVY = 0.5  # shape of the residuals, from which on a variance is infinite
+HEAVY_F = 0.35  # that of f, lower because fewer of its values are in the tail that counts
+FEWEST = 25  # points, below which no tail has five values
+NEGLIGIBLE = 1e-6  # share of the spread of f that is left, below which its tail is rounding
+
+
+def heavy_tails(values: Array, data: Dataset) -> str | None:
+    """A sentence that names the tail of an output without a variance, or None.
+
+    Args:
+        values: of the answer at points that its model has not seen, (n, k).
+        data: whose values of f these are; points that are no sample have no tails.
+    """
+    if not data.sampled or data.n < FEWEST:
+        return None
+    left = np.ptp(values, axis=0) > NEGLIGIBLE * np.ptp(data.fx, axis=0)
+    for j in np.flatnonzero(left & ~data.constant):
+        shape = pareto_shape(values[:, j])
+        if shape > HEAVY and pareto_shape(data.fx[:, j]) > HEAVY_F:
+            where = "" if data.outputs == 1 else f" of output {j}"
+            return (
+                f"the largest values of f{where} and what the models leave of them fall off so "
+                f"slowly (Pareto shape {shape:.2f}) that their variance may be infinite, so that "
+                "no std holds: integrate a bounded or transformed f, draw more points where f is "
+                "large (weights=), or add many points"
+            )
+    return None
+
+
+def pareto_shape(values: Array) -> float:
+    """Shape of the heavier tail of values (n,); negative for bounded ones, 0 for exponential ones.
+
+    Args:
+        values: at least 25; -inf where too few of them differ to tell.
+    """
+    from arviz_stats.base.array import array_stats  # imports scipy.stats, which is slow
+
+    shapes = []
+    for tail in ("left", "right"):
+        try:
+            with np.errstate(all="ignore"):
+                shape = float(array_stats.pareto_khat(values[None], tail=tail))
+        except ValueError:  # fewer than five different values in the tail
+            continue
+        shapes.append(shape if np.isfinite(shape) else -np.inf)
+    return max(shapes, default=-np.inf)

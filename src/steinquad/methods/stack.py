@@ -1,0 +1,398 @@
+"""The default: all methods that apply, weighted by what held-out points say of each."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from steinquad._linalg import geometric_mean
+from steinquad._types import Array, as_count
+from steinquad.checking.committee import Committee, Opinion
+from steinquad.checking.error_bar import TOO_FAR, check_of
+from steinquad.checking.folds import evenly_spaced, folds_of, others
+from steinquad.checking.held_out import HeldOut
+from steinquad.checking.plausibility import beside_average
+from steinquad.checking.tails import heavy_tails
+from steinquad.dataset import Dataset
+from steinquad.errors import InputError
+from steinquad.fit import Context, Fit, Status, WarmStart
+from steinquad.fitting.outputs import correlated
+from steinquad.kernels import RBF
+from steinquad.measures.base import Measure
+from steinquad.methods.base import Method
+from steinquad.methods.bayesian_quadrature import BayesianQuadrature
+from steinquad.methods.bsn import BSN
+from steinquad.methods.control_functional import ControlFunctional
+from steinquad.methods.monte_carlo import MonteCarlo
+from steinquad.methods.polynomial import Polynomial
+from steinquad.methods.polynomial_chaos import PolynomialChaos
+from steinquad.points import Points
+
+__all__ = ["Stack"]
+
+FEWEST_STACKED = 8  # points for which folds make sense
+WELL_ENOUGH = 1e-4  # share of the spread of f that is left, below which nothing expensive is tried
+MOST_TRIED = 1000  # points on which an expensive method is tried where there are twice as many
+TRIAL_FOLDS = 3  # that are held out when a method with folds of its own is tried
+CONTENDER = 3.0  # factor behind the best beyond which what was tried is not fitted to all points
+REFITS = 5  # folds of methods that have to be refitted
+
+
+def _family() -> tuple[Method, ...]:
+    return (
+        MonteCarlo(),
+        Polynomial(features="cdf", name="Polynomial(cdf)"),
+        Polynomial(features="score", name="Polynomial(score)"),
+        PolynomialChaos(),
+        BayesianQuadrature(),
+        BayesianQuadrature(kernel=RBF(), name="BQ(rbf)"),
+        ControlFunctional(),
+        BSN(),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class StackStart(WarmStart):
+    """What a fit to more data may start from: that of every member, by its name.
+
+    Attributes:
+        starts: of the members that were fitted.
+        dropped: names of methods that were tried and found far behind.
+    """
+
+    starts: Mapping[str, WarmStart | None] = field(default_factory=dict)
+    dropped: frozenset[str] = frozenset()
+
+    def of(self, method: str) -> WarmStart | None:
+        """The start of one member; None where it has none."""
+        return self.starts.get(method)
+
+
+@dataclass(frozen=True)
+class Stack(Method):
+    """All methods that apply to the data, weighted by what held-out points say of each.
+
+    The default, and the right one where nothing is known of f. Every method has a model of f with
+    a known integral, so that the models are control variates of each other: the weights are those
+    of a non-negative regression of f on what they say of points that they have not seen. The std
+    counts the held-out residuals, what the members say of their own errors, and how far members
+    that fit equally well disagree; `steinquad.checking.committee` has the formulas.
+
+    `Estimate.candidates` has a row for every method: what it leaves of held-out points, its
+    weight, and its own answer.
+
+    Attributes:
+        methods: the members, cheap ones first; one that is `expensive` is left out where those
+            before it leave less than 1e-4 of the spread of f, or where a trial on some of the
+            points shows it far behind.
+        folds: in which points are held out.
+        name: for tables.
+    """
+
+    methods: Sequence[Method] = field(default_factory=_family)
+    folds: int = 10
+    name: str = "Stack"
+    holds_out = True
+
+    def __post_init__(self) -> None:
+        if not self.methods:
+            raise InputError("methods is empty; give at least one method for the stack.")
+        for method in self.methods:
+            if not isinstance(method, Method):
+                raise InputError(f"methods has {method!r}; give method objects such as sq.BSN().")
+        as_count("folds", self.folds, 2)
+        names = [method.name for method in self.methods]
+        double = next((name for name in names if names.count(name) > 1), None)
+        if double:
+            raise InputError(f"methods has two named {double!r}; give each its own name=.")
+
+    def with_folds(self, folds: int) -> "Stack":
+        """The same with so many folds."""
+        return replace(self, folds=folds)
+
+    def winner(self, fit: Fit) -> Method:
+        """The member with the largest weight; itself for a constant f."""
+        return next((method for method in self.methods if method.name == fit.chosen), self)
+
+    def fit(self, data: Dataset, measure: Measure | None, context: Context) -> Fit:
+        """Fit all members, hold points out of each, weigh them; see `Method.fit`.
+
+        Returns:
+            The weighted model with its integral, and in `check` the answer of the held-out points
+            alone. Suspect where any member found the data at odds with an identity that has to
+            hold, because that concerns the data and not the member, or where the residuals have
+            tails without a variance.
+        """
+        if data.n < FEWEST_STACKED:
+            return self._of_few(data, measure, context)
+        start = context.start if isinstance(context.start, StackStart) else StackStart()
+        folds = min(self.folds, data.n // 2)
+        split = context.split or folds_of(data, folds, context.seed)
+        task = _Task(data, measure, context, start, split)
+        members: list[_Member] = []
+        for method in self.methods:
+            members.append(task.member(method, members))
+        able = [member for member in members if member.opinion is not None]
+        if not able:
+            reasons = "; ".join(f"{each.method.name}: {each.note}" for each in members)
+            raise InputError(f"no method applies to the data ({reasons.rstrip('.')}).")
+        # What violates an identity that holds for every sound dataset has no vote.
+        voters = [member for member in able if not member.violates] or able
+        committee = Committee.of([each.opinion for each in voters if each.opinion], data)
+        return _fit_of(committee, voters, members, task)
+
+    def _of_few(self, data: Dataset, measure: Measure | None, context: Context) -> Fit:
+        """By the first method that applies: there are too few points to hold any out."""
+        notes = []
+        for method in self.methods:
+            note = method.obstacle(data, measure)
+            if note is None:
+                fit = method.checked_fit(data, measure, context.starting(None))
+                return replace(fit, chosen=method.name)
+            notes.append(f"{method.name}: {note}")
+        raise InputError(f"no method applies to the data ({'; '.join(notes).rstrip('.')}).")
+
+
+@dataclass(frozen=True, eq=False)
+class _Member:
+    """One method: its fit and what held-out points say of it, or why there is none.
+
+    Attributes:
+        method: which.
+        fit: to all of the data; None where it was not fitted, or failed.
+        opinion: what the committee hears of it.
+        left: rms of what it leaves of held-out points over the spread of f, of every output; empty
+            where it was not tried.
+        note: why it was not fitted, or what is wrong.
+    """
+
+    method: Method
+    fit: Fit | None = None
+    opinion: Opinion | None = None
+    left: Array = field(default_factory=lambda: np.zeros(0))
+    note: str = ""
+
+    @property
+    def violates(self) -> bool:
+        """Whether the fit found the data at odds with what it presumes.
+
+        An answer far from its own check is no violation: its std counts the distance.
+        """
+        if self.fit is None or not self.fit.status.doubtful:
+            return False
+        return self.fit.check is None or self.fit.check.distance <= TOO_FAR
+
+    @property
+    def behind(self) -> bool:
+        """Whether it was tried and is not worth another trial on more data."""
+        return self.fit is None and len(self.left) > 0
+
+
+@dataclass(frozen=True, eq=False)
+class _Task:
+    """What all members have in common."""
+
+    data: Dataset
+    measure: Measure | None
+    context: Context
+    start: StackStart
+    split: Sequence[np.ndarray]
+
+    def member(self, method: Method, before: Sequence[_Member]) -> _Member:
+        """Fit a method, after those before it, unless it cannot help."""
+        note = method.obstacle(self.data, self.measure)
+        if note is None and method.name in self.start.dropped:
+            note = "far behind on fewer points"
+        heard = [each.left for each in before if len(each.left) and not each.violates]
+        best = np.min(heard, axis=0) if heard else np.full(self.data.outputs, np.inf)
+        if note is None and method.expensive and best.max() < WELL_ENOUGH:
+            note = f"the others leave less than {WELL_ENOUGH:.0e} of the spread of f"
+        if note is not None:
+            return _Member(method, note=note)
+        try:
+            if method.expensive and heard:
+                tried = self._trial(method)
+                if tried is not None and not np.any(tried <= CONTENDER * best):
+                    note = f"left {CONTENDER:g} times as much as others in a trial on some points"
+                    return _Member(method, left=tried, note=note)
+            return self._fitted(method)
+        except (InputError, np.linalg.LinAlgError) as error:  # fewer points than it needs
+            return _Member(method, note=str(error))
+
+    def _fitted(self, method: Method) -> _Member:
+        """The method on all of the data."""
+        data, start = self.data, self.start.of(method.name)
+        context = replace(self.context, start=start, split=self.split)
+        fit = method.checked_fit(data, self.measure, context)
+        if fit.model is None or not np.isfinite(fit.mean).all():
+            return _Member(method, fit, note=fit.status.message)
+        values = self._held_out(method, fit, data)
+        left = _share_left(values, data)
+        if not np.isfinite(left).all():
+            return _Member(method, fit, note="no finite held-out error")
+        far = beside_average(fit.status, fit.mean, data)
+        fit = fit if far.code == fit.status.code else replace(fit, status=far)
+        note = fit.status.message if fit.status.doubtful else ""
+        return _Member(method, fit, Opinion(fit.mean, fit.std, values), left, note)
+
+    def _held_out(self, method: Method, fit: Fit, data: Dataset) -> Array:
+        """`theta0 + f - g` at the points by fits that have not seen them."""
+        if method.averages:
+            return data.fx
+        if fit.held_out is not None:
+            return fit.held_out
+        split = folds_of(data, min(REFITS, data.n // 2), self.context.seed)
+        fits = [
+            method.refit_without(rows, data, self.measure, fit, self.context) for rows in split
+        ]
+        return HeldOut.of(fits, split, data, self.measure).values
+
+    def _trial(self, method: Method) -> Array | None:
+        """What it leaves of held-out points in a cheaper fit; None where the whole one is cheap.
+
+        Methods with folds of their own are tried without the first folds, others on fewer points
+        where there are many.
+        """
+        data = self.data
+        rows = np.arange(data.n)
+        if data.n >= 2 * MOST_TRIED:
+            rows = evenly_spaced(rows, MOST_TRIED)
+        if not method.holds_out:
+            if len(rows) == data.n:
+                return None
+            part = data.take(rows)
+            split = folds_of(part, len(self.split), self.context.seed)
+            context = replace(self.context, start=None, split=split)
+            fit = method.light.checked_fit(part, self.measure, context)
+            return _share_left(self._held_out(method, fit, part), part)
+        held = np.sort(np.concatenate(self.split[:TRIAL_FOLDS]))
+        seen = np.intersect1d(rows, others(data.n, held))
+        fit = method.light.checked_fit(data.take(seen), self.measure, self.context.starting(None))
+        values = HeldOut.of([fit], [held], data, self.measure).values
+        return _share_left(values, data.take(held))
+
+
+def _share_left(values: Array, data: Dataset) -> Array:
+    """Spread of held-out values over that of f, (k,); zero where f does not vary."""
+    w = data.effective_weights / data.effective_weights.sum()
+    left, spread = (np.sqrt(w @ (each - w @ each) ** 2) for each in (values, data.fx))
+    return np.divide(left, spread, out=np.zeros_like(left), where=~data.constant)
+
+
+def _fit_of(
+    committee: Committee, voters: Sequence[_Member], members: Sequence[_Member], task: _Task
+) -> Fit:
+    """The answer of the committee, with a row for every member."""
+    data = task.data
+    fits = [member.fit for member in voters if member.fit is not None]
+    shares = committee.weights[:, ~data.constant].mean(axis=1)
+    heaviest = voters[int(np.argmax(shares))]
+    held_out = HeldOut.from_values(committee.values, data, len(task.split))
+    return Fit(
+        theta0=committee.mean,
+        covariance=correlated(committee.std**2, committee.values - held_out.mean),
+        model=StackModel(committee.mean, committee.weights, fits),
+        dof=committee.dof,
+        status=_status(committee, shares, voters, members, data),
+        fitted=_fitted_values(committee, fits, data),
+        held_out=committee.values,
+        check=check_of(held_out, committee.mean) if data.sampled else None,
+        warm_start=StackStart(
+            {member.method.name: member.fit.warm_start for member in members if member.fit},
+            task.start.dropped | {member.method.name for member in members if member.behind},
+        ),
+        stats=heaviest.fit.stats if heaviest.fit is not None else {},
+        history=heaviest.fit.history if heaviest.fit is not None else {},
+        candidates=tuple(_row(member, voters, committee, data) for member in members),
+        chosen=heaviest.method.name,
+    )
+
+
+def _status(
+    committee: Committee,
+    shares: Array,
+    voters: Sequence[_Member],
+    members: Sequence[_Member],
+    data: Dataset,
+) -> Status:
+    """A violated identity concerns the data, whoever has the weight; tails concern the std."""
+    wrong = next((each for each in members if each.violates), None)
+    if wrong is not None and wrong.fit is not None:
+        aside = "" if wrong in voters else f"{wrong.method.name} was set aside: "
+        return Status("suspect", aside + wrong.fit.status.message)
+    tails = heavy_tails(committee.values, data)
+    if tails is not None:
+        return Status("suspect", tails)
+    order = np.argsort(-shares, kind="stable")
+    used = [f"{voters[i].method.name} {shares[i]:.2f}" for i in order if shares[i] > 0]
+    message = f"weights by held-out points: {', '.join(used)}"
+    first = voters[int(order[0])].fit
+    if first is not None and first.status.code == "max_steps":
+        return Status("max_steps", f"{message}; {first.status.message}")
+    return Status("converged", message)
+
+
+def _fitted_values(committee: Committee, fits: Sequence[Fit], data: Dataset) -> Array | None:
+    """The weighted model at the data; None for averages, which model nothing."""
+    if all(fit.fitted is None for fit in fits):
+        return None
+    fitted = np.tile(committee.mean, (data.n, 1))
+    for weights, fit in zip(committee.weights, fits, strict=True):
+        if fit.fitted is not None:
+            fitted += weights * (fit.fitted - fit.theta0)
+    return fitted
+
+
+def _row(
+    member: _Member, voters: Sequence[_Member], committee: Committee, data: Dataset
+) -> Mapping[str, Any]:
+    """A row of the table of candidates; numbers for one integrand, else one for each output."""
+
+    def shown(values: Array) -> Any:
+        return float(values[0]) if data.scalar else values
+
+    votes = member in voters
+    weight = committee.weights[voters.index(member)] if votes else np.zeros(data.outputs)
+    known = member.fit is not None and member.opinion is not None
+    return {
+        "method": member.method.name,
+        "held_out_rms": geometric_mean(member.left[~data.constant]) if len(member.left) else None,
+        "weight": shown(weight),
+        "mean": shown(member.fit.mean) if known and member.fit else None,
+        "std": shown(member.fit.std) if known and member.fit else None,
+        "note": member.note,
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class StackModel:
+    """The weighted models around the answer, in the units of f.
+
+    Attributes:
+        mean: the answer, (k,).
+        weights: of each model, (K, k).
+        fits: the members.
+    """
+
+    mean: Array
+    weights: Array
+    fits: Sequence[Fit]
+
+    def __call__(self, points: Points, return_std: bool) -> tuple[Array, Array | None]:
+        """Mean (n, k) and, where asked for, its std: the members' own and between them."""
+        used = [(w, fit) for w, fit in zip(self.weights, self.fits, strict=True) if w.any()]
+        parts = [(w, fit.theta0, fit.predict(points, return_std=return_std)) for w, fit in used]
+        means = [self.mean + g - theta0 for _, theta0, (g, _) in parts]
+        # The answer where members have no model, and where an output does not vary.
+        mean = self.mean + sum(
+            w * (each - self.mean) for (w, _, _), each in zip(parts, means, strict=True)
+        )
+        stds = [std for _, _, (_, std) in parts if std is not None]
+        if len(stds) < len(parts):
+            return mean, None
+        square = sum(
+            w * (std**2 + (each - mean) ** 2)
+            for (w, _, _), std, each in zip(parts, stds, means, strict=True)
+        )
+        return mean, np.sqrt(square)

@@ -1,0 +1,129 @@
+"""Weights, answer and std of several models: against brute force and by hand."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import steinquad as sq
+from steinquad.checking.committee import Committee, Opinion
+
+N = 200
+
+
+def dataset(fx, **options):
+    x = np.random.default_rng(0).standard_normal((len(fx), 1))
+    return sq.Dataset(x, fx, **options)
+
+
+def opinions(spreads, shared=0.0, outputs=1, seed=1):
+    """Models whose held-out values have these spreads around 1, correlated by a shared part."""
+    rng = np.random.default_rng(seed)
+    common = rng.standard_normal((N, outputs))
+    result = []
+    for spread in spreads:
+        own = shared * common + np.sqrt(1 - shared**2) * rng.standard_normal((N, outputs))
+        values = 1.0 + spread * own
+        result.append(Opinion(values.mean(axis=0), np.full(outputs, 1e-6), values))
+    return result
+
+
+def best_by_enumeration(columns):
+    """The least variance over the simplex: of every subset of models, if its weights are >= 0."""
+    gram = np.cov(columns, rowvar=False, bias=True)
+    best = (np.inf, None)
+    for size in range(1, columns.shape[1] + 1):
+        for chosen in itertools.combinations(range(columns.shape[1]), size):
+            part = gram[np.ix_(chosen, chosen)]
+            weights = np.linalg.solve(part, np.ones(size))
+            weights /= weights.sum()
+            if (weights >= 0).all() and weights @ part @ weights < best[0]:
+                full = np.zeros(columns.shape[1])
+                full[list(chosen)] = weights
+                best = weights @ part @ weights, full
+    return best[1]
+
+
+@pytest.mark.parametrize("shared", [0.0, 0.6, 0.95])
+@pytest.mark.parametrize("scale", [1.0, 1e-9])
+def test_weights_are_those_of_the_least_variance(shared, scale):
+    members = opinions(scale * np.array([1.0, 1.3, 0.9]), shared)
+    committee = Committee.of(members, dataset(np.arange(float(N))))
+    expected = best_by_enumeration(np.concatenate([m.values for m in members], axis=1))
+    expected[expected < 0.05] = 0
+    np.testing.assert_allclose(committee.weights[:, 0], expected / expected.sum(), atol=1e-6)
+
+
+def test_small_weights_do_not_cost_an_exact_model_its_digits():
+    members = opinions([1.0, 1e-13])
+    committee = Committee.of(members, dataset(np.arange(float(N))))
+    assert committee.weights[:, 0].tolist() == [0.0, 1.0]
+    assert committee.mean[0] == members[1].theta0[0]
+
+
+def test_every_output_has_weights_of_its_own():
+    one, two = opinions([1.0, 0.1]), opinions([0.1, 1.0], seed=2)
+    both = [
+        Opinion(*(np.concatenate([a, b], axis=-1) for a, b in zip(*parts, strict=True)))
+        for parts in (
+            ((p.theta0, p.std, p.values), (q.theta0, q.std, q.values))
+            for p, q in zip(one, two, strict=True)
+        )
+    ]
+    committee = Committee.of(both, dataset(np.tile(np.arange(float(N))[:, None], 2)))
+    assert committee.weights[1, 0] > 0.9 and committee.weights[0, 1] > 0.9
+    alone = Committee.of(one, dataset(np.arange(float(N))))
+    np.testing.assert_allclose(committee.weights[:, 0], alone.weights[:, 0], rtol=1e-10)
+    np.testing.assert_allclose(committee.std[0], alone.std[0], rtol=1e-6)
+
+
+def test_the_std_has_its_three_parts():
+    member, rival = opinions([0.01, 0.011])
+    values = member.values
+    rival = Opinion(member.theta0 + 0.5, rival.std, values + 1e-3 * (rival.values - 1.0))
+    member = Opinion(member.theta0 + 0.2, np.array([0.03]), values)
+    committee = Committee.of([member, rival], dataset(np.arange(float(N))))
+    w = committee.weights[:, 0]
+    stacked = w[0] * member.values + w[1] * rival.values
+    answer = w @ [member.theta0[0], rival.theta0[0]]
+    np.testing.assert_allclose(committee.mean, answer)
+    own = w @ [member.std[0], rival.std[0]]
+    s = stacked.std(ddof=1) / np.sqrt(N)
+    precision = np.array([m.values.var() ** -1 for m in (member, rival)])
+    between = (
+        precision / precision.sum() @ (np.array([member.theta0[0], rival.theta0[0]]) - answer) ** 2
+    )
+    away = answer - stacked.mean()
+    expected = np.sqrt(max(own, s) ** 2 + between + away**2)
+    np.testing.assert_allclose(committee.std[0], expected, rtol=1e-3)
+
+
+def test_contenders_count_whatever_their_weight():
+    """Two models that fit alike and disagree about what no point has seen: their weights are one
+    and nothing, and the std is about their distance.
+    """
+    (member,) = opinions([0.01])
+    rival = Opinion(member.theta0 + 1.0, member.std, 1.2 * (member.values - 1.0) + 1.0)
+    committee = Committee.of([member, rival], dataset(np.arange(float(N))))
+    assert committee.weights[0, 0] == 1
+    assert 0.5 < committee.std[0] < 1
+    far = Opinion(member.theta0 + 1.0, member.std, 2.5 * (member.values - 1.0) + 1.0)
+    assert Committee.of([member, far], dataset(np.arange(float(N)))).std[0] < 0.01
+
+
+def test_points_that_are_no_sample_have_no_average():
+    members = opinions([0.1, 0.1])
+    members = [Opinion(m.theta0 + 5.0, m.std, m.values) for m in members]
+    committee = Committee.of(members, dataset(np.arange(float(N)), sampled=False))
+    assert committee.std[0] < 0.1
+
+
+def test_weights_of_points_count():
+    """A point of weight zero says nothing; weights as copies."""
+    members = opinions([0.5, 0.6])
+    weights = np.repeat([1.0, 0.0], N // 2)
+    half = [Opinion(m.theta0, m.std, m.values[: N // 2]) for m in members]
+    whole = Committee.of(members, dataset(np.arange(float(N)), weights=weights))
+    alone = Committee.of(half, dataset(np.arange(N / 2)))
+    np.testing.assert_allclose(whole.weights, alone.weights, rtol=1e-8)
+    np.testing.assert_allclose(whole.std, alone.std, rtol=1e-3)

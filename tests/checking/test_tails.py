@@ -1,0 +1,73 @@
+"""Tails without a variance: how often they are seen, and how often where there are none."""
+
+import numpy as np
+import pytest
+
+import steinquad as sq
+from steinquad.checking.tails import heavy_tails, pareto_shape
+
+
+def share_called_heavy(draw, n, seeds=60):
+    called = 0
+    for seed in range(seeds):
+        fx = draw(np.random.default_rng(seed), n)
+        data = sq.Dataset(np.arange(float(n)), fx)
+        called += heavy_tails(data.fx, data) is not None
+    return called / seeds
+
+
+LIGHT = {
+    "normal": lambda rng, n: rng.standard_normal(n),
+    "uniform": lambda rng, n: rng.uniform(size=n),
+    "laplace": lambda rng, n: rng.laplace(size=n),
+    "squares": lambda rng, n: rng.standard_normal(n) ** 2,
+}
+HEAVY = {
+    "x^-0.9": lambda rng, n: rng.uniform(size=n) ** -0.9,
+    "Cauchy": lambda rng, n: rng.standard_cauchy(n),
+}
+
+
+@pytest.mark.parametrize("name", LIGHT)
+@pytest.mark.parametrize("n", [100, 500])
+def test_light_tails_are_seldom_called_heavy(name, n):
+    """At most 12 of 60 at n = 100 and 3 of 60 at n = 500; the largest seen is 8 %."""
+    assert share_called_heavy(LIGHT[name], n) <= (0.2 if n == 100 else 0.05)
+
+
+@pytest.mark.parametrize("name", HEAVY)
+def test_infinite_variance_is_seen(name):
+    assert share_called_heavy(HEAVY[name], 500) >= 0.9
+
+
+def test_residuals_of_a_bounded_f_are_never_called_so():
+    """A good fit leaves much at a few points; f between 0 and 1 has a variance all the same."""
+    rng = np.random.default_rng(0)
+    data = sq.Dataset(np.arange(500.0), rng.uniform(size=500))
+    residuals = 1e-3 * rng.standard_cauchy(500)[:, None]
+    assert pareto_shape(residuals[:, 0]) > 0.7
+    assert heavy_tails(residuals, data) is None
+
+
+def test_an_infinite_tail_that_the_model_has_taken_is_not_called_so():
+    rng = np.random.default_rng(0)
+    data = sq.Dataset(np.arange(500.0), rng.uniform(size=500) ** -0.9)
+    assert heavy_tails(1e-3 * rng.standard_normal((500, 1)), data) is None
+
+
+def test_each_tail_counts_by_itself():
+    values = np.random.default_rng(1).uniform(size=1000) ** -0.9
+    np.testing.assert_allclose(pareto_shape(values), pareto_shape(-values))
+    assert pareto_shape(values) > 0.6
+
+
+def test_values_that_repeat_have_no_shape():
+    assert pareto_shape(np.repeat([0.0, 1.0], 50)) == -np.inf
+    assert pareto_shape(np.zeros(100)) == -np.inf
+
+
+def test_the_sentence_names_the_output():
+    rng = np.random.default_rng(0)
+    fx = np.stack([rng.uniform(size=500), rng.uniform(size=500) ** -1.2], axis=1)
+    said = heavy_tails(fx, sq.Dataset(np.arange(500.0), fx))
+    assert said is not None and "of output 1" in said
