@@ -13,7 +13,7 @@ from steinquad.checking.folds import evenly_spaced, folds_of
 from steinquad.checking.held_out import HeldOut
 from steinquad.checking.plausibility import beside_average
 from steinquad.dataset import Dataset
-from steinquad.errors import InputError
+from steinquad.errors import InputError, shown
 from steinquad.fit import Context, Fit, Status, WarmStart
 from steinquad.measures.base import Measure
 from steinquad.methods.base import Method
@@ -89,11 +89,15 @@ class Choose(Method):
     holds_out = True  # `fit` cross-fits the winner
 
     def __post_init__(self) -> None:
+        if not isinstance(self.methods, Sequence):
+            raise InputError(f"methods is {shown(self.methods)}; give a list of methods.")
         if not self.methods:
             raise InputError("methods is empty; give at least one method to choose from.")
         for method in self.methods:
             if not isinstance(method, Method):
-                raise InputError(f"methods has {method!r}; give method objects such as sq.BSN().")
+                raise InputError(
+                    f"methods has {shown(method)}; give method objects such as sq.BSN()."
+                )
         as_count("folds", self.folds, 2)
         names = [method.name for method in self.methods]
         double = next((name for name in names if names.count(name) > 1), None)
