@@ -182,6 +182,47 @@ def test_many_copies_of_full_precision_count_once():
     assert sq.Dataset(x, np.sin(x), -x).counted_once().n == 500
 
 
+@pytest.mark.parametrize("distinct", [8, 21, 300])
+@pytest.mark.parametrize("order", ["repeated", "appended", "shuffled"])
+@pytest.mark.parametrize("decimals", [1, 16])
+def test_data_that_are_there_several_times_count_once_whatever_the_measure(
+    distinct, order, decimals
+):
+    rng = np.random.default_rng(distinct)
+    x = np.round(rng.standard_normal((distinct, 2)), decimals)
+    rows = np.repeat(np.arange(distinct), 10)
+    if order != "repeated":
+        rows = np.tile(np.arange(distinct), 10) if order == "appended" else rng.permutation(rows)
+    once = sq.Dataset(x[rows], x[rows, 0]).counted_once()
+    assert once.weights is None
+    assert sorted(once.x.tolist()) == sorted(x.tolist())  # with those that were equal before
+    weights = rng.uniform(size=distinct)
+    once = sq.Dataset(x[rows], x[rows, 0], weights=weights[rows]).counted_once()
+    assert once.n == distinct and sorted(once.weights) == sorted(weights)
+
+
+@pytest.mark.parametrize("order", ["appended", "shuffled"])
+def test_the_std_of_data_that_are_there_several_times_is_honest(order):
+    errors = []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        x = np.tile(rng.standard_normal(20), 10)
+        x = x if order == "appended" else rng.permutation(x)
+        est = sq.estimate(sq.Dataset(x, x), method=sq.MonteCarlo())
+        assert est.n == 20 and "only 20 of 200 points are distinct" in est.status.message
+        errors.append(est.mean / est.std)
+    assert np.sqrt(np.mean(np.square(errors))) < 1.4
+
+
+@pytest.mark.parametrize("faces", [2, 6, 30])
+def test_dice_are_seldom_taken_for_copies(faces):
+    rng, taken = np.random.default_rng(faces), 0
+    for n in [faces * k for k in (2, 5, 20, 100)] * 100:
+        x = rng.integers(faces, size=n)
+        taken += sq.Dataset(x, x).counted_once().n < n if np.ptp(x) else 0
+    assert taken <= 2
+
+
 def test_chains_noisy_runs_and_discrete_points_may_repeat():
     x = np.repeat(X[:, 0], 5)
     fx, rng = np.cos(x), np.random.default_rng(0)
@@ -190,6 +231,9 @@ def test_chains_noisy_runs_and_discrete_points_may_repeat():
         sq.Dataset(x, fx, -x, noise=0.1),
         sq.Dataset(x, fx + rng.standard_normal(100), -x),
         sq.Dataset(x, fx, -x, sampled=False),
-        sq.Dataset(x, fx),  # of which nobody said that it has a density
+        # Of which nobody said that they have a density.
+        sq.Dataset(dice := rng.integers(1, 7, 300), np.cos(dice)),
+        sq.Dataset(drawn := rng.choice(X[:, 0], 100), np.cos(drawn)),
+        sq.Dataset(coins := np.repeat([0, 1], 10), coins),  # as often by chance
     ):
         assert data.counted_once() is data

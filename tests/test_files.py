@@ -157,3 +157,17 @@ def test_create_writes_over_nothing(tmp_path):
         with pytest.raises(FileExistsError):
             create(tmp_path / name, "other")
     assert (tmp_path / "new").read_text() == "text" and not (tmp_path / "target").exists()
+
+
+def test_a_file_that_finds_no_space_leaves_what_was_there(tmp_path):
+    resource = pytest.importorskip("resource")  # not on Windows
+    target = tmp_path / "report.html"
+    target.write_text("the old one")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, limits[1]))
+    try:
+        with pytest.raises(InputError, match="cannot be written"), replaced(target) as partial:
+            partial.write_text("x" * 100_000)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert target.read_text() == "the old one" and list(tmp_path.iterdir()) == [target]

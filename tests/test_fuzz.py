@@ -4,6 +4,9 @@ Anything else that is raised, a warning included, fails the test, and so does an
 finite numbers whose status does not say why.
 """
 
+import inspect
+import itertools
+
 import numpy as np
 import numpyro.distributions as dist
 import pandas as pd
@@ -162,6 +165,53 @@ def answers_or_input_error(call, pieces, questions):
             ask()
         except sq.InputError as error:
             told(error)
+
+
+class Unprintable:
+    def __repr__(self):
+        raise RuntimeError
+
+
+# Values of options that no call is given above, because most fail before anything is computed.
+OPTIONS = [*NONSENSE, 10**5000, Unprintable(), {"a": None}, "x\x00", (1, 2), 1e308, NORMAL]
+ALONE = [sq.BSN, sq.MonteCarlo, sq.Polynomial, sq.PolynomialChaos, sq.ControlFunctional]
+ALONE += [sq.BayesianQuadrature, sq.QuasiMonteCarlo, sq.Choose, sq.kernels.Matern, sq.Product]
+ALONE += [sq.Adam, sq.LBFGS, sq.GaussNewton, sq.HessianFree, sq.designs.IID, sq.designs.Sobol]
+ALONE += [sq.designs.Grid, sq.designs.MALA, sq.designs.TruncatedMALA, sq.designs.NUTS, sq.Dataset]
+ALONE += [sq.Study.load, sq.distribution]
+MADE = {make: {} for make in ALONE} | {  # with which right arguments, beside the one that is wrong
+    sq.Subset: {"method": sq.MonteCarlo(), "size": 10},
+    sq.Draws: {"x": X, "score": -X},
+    sq.Truncated: {"base": dist.Normal(0, 1)},
+    sq.LogDensity: {"log_density": lambda z: -z @ z / 2, "dim": 2},
+    sq.Study: {"integrand": abs, "inputs": NORMAL, "store": "none.sqlite", "runs": 9},
+}
+
+
+@pytest.mark.parametrize("make", MADE, ids=lambda make: make.__qualname__)
+def test_every_option_is_taken_or_refused(make, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    options = set(inspect.signature(make).parameters) - {"log_density", "progress"}
+    for option, value in itertools.product(sorted(options), OPTIONS):
+        try:
+            made = make(**MADE[make] | {option: value})
+            if isinstance(made, sq.Study):
+                made.status()  # all zeros: nothing is there
+        except sq.InputError as error:
+            told(error)
+        except TypeError as error:
+            assert "required" in str(error) and "argument" in str(error), (option, value)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("value", OPTIONS, ids=range(len(OPTIONS)))
+def test_a_report_is_written_to_a_path_or_refused(value, tmp_path):
+    study = sq.Study(abs, NORMAL, tmp_path / "s.sqlite", 9)
+    for arguments in ((study, value), (value, tmp_path / "r.md"), (study, tmp_path / "r.md")):
+        with pytest.raises(sq.InputError) as refused:
+            sq.report.write(*arguments)
+        told(refused.value)
+    assert not list(tmp_path.iterdir())
 
 
 def told(error):

@@ -42,7 +42,7 @@ def test_positive_numbers_become_floats(value):
     assert as_positive("penalty", 0, or_zero=True) == 0.0
 
 
-@pytest.mark.parametrize("value", [True, "1", None, [1.0], -1.0, np.inf, np.nan, 0])
+@pytest.mark.parametrize("value", [True, "1", None, [1.0], -1.0, np.inf, np.nan, 0, 10**400])
 def test_nothing_else_is_positive(value):
     with pytest.raises(sq.InputError, match="^scale is .*; give a positive number[.]$"):
         as_positive("scale", value)

@@ -1,7 +1,10 @@
 """Array aliases and the checks that every public entry point shares."""
 
+import math
 import numbers
+import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -19,11 +22,14 @@ __all__ = [
     "as_flag",
     "as_fraction",
     "as_numbers",
+    "as_path",
     "as_points",
     "as_positive",
     "as_seed",
+    "finite_number",
     "is_count",
     "is_missing",
+    "is_word",
     "no_progress",
     "no_watch",
     "unmasked",
@@ -190,11 +196,35 @@ def as_positive(name: str, value: Any, *, or_zero: bool = False) -> float:
 
     Booleans and strings raise `InputError` like negative numbers, infinities and NaN.
     """
-    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not (number and (0 < value < np.inf or (or_zero and value == 0))):
+    number = finite_number(value)
+    if number is None or not (number > 0 or (or_zero and number == 0)):
         what = "a number >= 0" if or_zero else "a positive number"
-        raise InputError(f"{name} is {value!r}; give {what}.")
-    return float(value)
+        raise InputError(f"{name} is {shown(value)}; give {what}.")
+    return number
+
+
+def finite_number(value: Any) -> float | None:
+    """An option that is a finite real number, as a float; None for anything else.
+
+    Args:
+        value: what the user gave; no bool, no text, and no integer beyond floats.
+    """
+    real = isinstance(value, int | float | np.integer | np.floating)
+    try:
+        number = float(value) if real and not isinstance(value, bool) else math.inf
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def is_word(value: Any, *words: str) -> bool:
+    """Whether an option is one of some words; whatever is no text, an array too, is none.
+
+    Args:
+        value: what the user gave.
+        *words: those that the option may be.
+    """
+    return isinstance(value, str) and value in words
 
 
 def is_count(value: Any, least: int) -> bool:
@@ -229,6 +259,18 @@ def as_flag(name: str, value: Any) -> bool:
     if not isinstance(value, bool | np.bool_):
         raise InputError(f"{name} is {shown(value)}; give True or False.")
     return bool(value)
+
+
+def as_path(name: str, value: Any) -> Path:
+    """A path that somebody gave as a text or as an object, refused if no file can have it.
+
+    Args:
+        name: of the argument, for the message.
+        value: what the user gave.
+    """
+    if not isinstance(value, str | os.PathLike) or "\x00" in os.fsdecode(value):
+        raise InputError(f"{name} is {shown(value)}; give the path of a file.")
+    return Path(os.fsdecode(value))
 
 
 def as_fraction(name: str, value: Any) -> float:

@@ -15,6 +15,7 @@ __all__ = ["Dataset", "as_weights", "check_inside", "still_obstacle"]
 
 BY_POINT = ("x", "fx", "score", "weights", "noise", "groups")  # fields with a row for each point
 COPIES = 0.9  # of the points, distinct ones at most, where copies are no rare coincidence
+RARE_ACCIDENT = np.log(1000)  # that all points come equally often; logarithm of one in so many
 FEW_VALUES = 30  # of a coordinate: too few to tell rounded values from copies
 SMALLEST_STEP = 1e-10  # of rounded values, relative to the largest
 SMALLEST_SHARE = 1e-9  # of the weight, on all points but one
@@ -161,21 +162,25 @@ class Dataset:
 
         Independent draws of a continuous measure never repeat, so copies are no further evidence
         and must not make an error bar smaller. Points of chains (`groups`) repeat rightly, runs
-        with noise may be replicated, and other values at the same point are such runs too.
+        with noise may be replicated, and other values at the same point are such runs too. Draws
+        of a discrete measure repeat as well, but never all of them equally often.
 
         Args:
             continuous: whether the points are known to be of a measure with a density; data with
                 scores are.
 
         Returns:
-            The same data where at most a tenth of them are copies, or all coordinates are rounded.
+            The same data where at most a tenth of them are copies, where all coordinates are
+            rounded, or where the measure may be discrete; but whatever the measure, data that are
+            there several times count once.
         """
         exact = self.sampled and self.groups is None and self.noise is None
+        if not exact or len(np.unique(self.x[:, 0])) > COPIES * self.n:
+            return self
         known = continuous or self.score is not None
-        if not (exact and known) or len(np.unique(self.x[:, 0])) > COPIES * self.n:
-            return self
-        if all(map(_rounded, self.x.T)):  # independent draws with few decimals repeat
-            return self
+        # Independent draws with few decimals repeat.
+        if not known or all(map(_rounded, self.x.T)):
+            return self._there_once()
         rows = np.concatenate([self.x, self.fx], axis=1)
         _, first, which = np.unique(rows, axis=0, return_index=True, return_inverse=True)
         if not 2 <= len(first) <= COPIES * self.n:
@@ -184,6 +189,27 @@ class Dataset:
         weights = np.bincount(which.ravel(), weights=self.weights)[order].astype(np.float64)
         equal = np.ptp(weights) == 0
         return self.take(first[order])._with(weights=None if equal else weights)
+
+    def _there_once(self) -> "Dataset":
+        """One of several equal parts of the data, as of a file that was appended to itself.
+
+        Numbers of copies with a common divisor are no accident where points are many: of draws
+        of a discrete measure they vary by about the root of their mean.
+        """
+        columns = [self.x, self.fx, *([] if self.weights is None else [self.weights[:, None]])]
+        _, which, counts = np.unique(
+            np.concatenate(columns, axis=1), axis=0, return_inverse=True, return_counts=True
+        )
+        times = int(np.gcd.reduce(counts))
+        chances = min(times, np.sqrt(counts.mean()))  # about one in so many, for each point
+        if times == 1 or (len(counts) - 1) * np.log(chances) < RARE_ACCIDENT:
+            return self
+        which = which.ravel()
+        order = np.argsort(which, kind="stable")
+        begins = np.repeat(np.cumsum(counts) - counts, counts)
+        nth = np.empty(self.n, dtype=np.intp)  # of each copy among its like
+        nth[order] = np.arange(self.n) - begins
+        return self.take(np.flatnonzero(nth < counts[which] // times))
 
     @property
     def constant(self) -> np.ndarray:

@@ -113,3 +113,9 @@ def test_output_that_cannot_be_written_is_one_line():
             text=True,
         )
     assert run.returncode == 2 and run.stderr == "steinquad: No space left on device.\n"
+
+
+def test_a_complaint_that_cannot_be_written_keeps_its_code():
+    with open("/dev/full", "w") as full:
+        line = [sys.executable, "-m", "steinquad", "nonsense"]
+        assert subprocess.run(line, stdout=full, stderr=full).returncode == 2

@@ -151,6 +151,8 @@ def test_init_takes_a_name_that_ends_in_toml_for_the_file(tmp_path, monkeypatch,
     assert code == 0 and "steinquad run new/beam.toml" in out.out
     assert sorted(os.listdir("new")) == ["beam.toml", "simulator.py"]
     assert Study.load("new/beam.toml").runs == 200
+    assert run(monkeypatch, capsys, "init", "hidden/.toml")[0] == 0
+    assert sorted(os.listdir("hidden")) == [".toml", "simulator.py"]
     (tmp_path / "link.toml").symlink_to("elsewhere")
     code, out = run(monkeypatch, capsys, "init", "link.toml")
     assert code == 2 and "link.toml already" in out.err and not (tmp_path / "elsewhere").exists()

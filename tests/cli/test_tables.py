@@ -1,12 +1,20 @@
 """Column lists and bounds as users write them."""
 
+from decimal import Decimal
+
 import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steinquad.cli.tables import column_names, parse_support, safe_for_spreadsheets, select
+from steinquad.cli.tables import (
+    column_names,
+    parse_support,
+    read_table,
+    safe_for_spreadsheets,
+    select,
+)
 from steinquad.errors import InputError
 
 # Whatever a column may be called, but for the comma, and without spaces at its ends.
@@ -40,6 +48,48 @@ def test_any_text_is_an_array_or_one_sentence(text, names):
     else:
         with pytest.raises(InputError, match="--x names column"):
             select(table, "--x", text)
+
+
+@pytest.mark.parametrize(
+    ("cells", "found"),
+    [
+        ("2020-01-01\n2020-01-02", "but date32"),
+        ("2020-01-01 12:00:00\n2020-01-02 12:00:00", "but timestamp"),
+        ("12:00:00\n13:00:00", "but time32"),
+        ("1.5\n1_0", "row 1 has '1_0'"),
+        ("٣\n1", "row 0 has '٣'"),
+        ("1\n\x002", "row 1 has '.x002'"),
+        ("1\nabc", "row 1 has 'abc'"),
+    ],
+)
+def test_what_is_no_number_in_a_file_is_refused(tmp_path, cells, found):
+    file = tmp_path / "table.csv"
+    file.write_text(f"x\n{cells}\n", encoding="utf-8")
+    with pytest.raises(InputError, match=f"--x names column 'x', which is not numeric.*{found}"):
+        select(read_table(file), "--x", "x")
+
+
+@pytest.mark.parametrize(
+    ("column", "wanted"),
+    [
+        (pa.array([0, 1, None], pa.duration("s")), None),
+        (pa.array(["1", " +2.5 ", None]), [1.0, 2.5, np.nan]),
+        (pa.array(["1", "2", "1"]).dictionary_encode(), [1.0, 2.0, 1.0]),
+        (pa.array([1, None, 2]), [1.0, np.nan, 2.0]),
+        (pa.array([True, False, None]), [1.0, 0.0, np.nan]),
+        (pa.array([None, None, None]), [np.nan] * 3),
+        (pa.array([Decimal("1.5"), None, Decimal(2)]), [1.5, np.nan, 2.0]),
+        (pa.array([[1.0], [2.0], [3.0]]), None),
+        (pa.array([b"1", b"2", b"3"]), None),
+    ],
+)
+def test_columns_of_every_type_are_numbers_or_refused(column, wanted):
+    table = pa.table({"x": column})
+    if wanted is None:
+        with pytest.raises(InputError, match="not numeric but (duration|list|binary)"):
+            select(table, "--x", "x")
+    else:
+        np.testing.assert_array_equal(select(table, "--x", "x")[:, 0], wanted)
 
 
 KEYS = st.integers(0, 99) | st.from_regex(r"[a-z]\w{0,5}", fullmatch=True)

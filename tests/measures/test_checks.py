@@ -1,9 +1,12 @@
 """Arguments that every measure checks alike, with the sentences of the errors."""
 
 import numpy as np
+import numpyro.distributions as dist
 import pytest
 
+import steinquad as sq
 from steinquad.errors import InputError
+from steinquad.measures import as_measure
 from steinquad.measures.checks import as_draw_request, as_names, as_probabilities, as_samples
 
 
@@ -14,6 +17,22 @@ def test_names(d):
     for wrong in ((*given, "z"), ("a",) * (d + 1), (1,) * d):
         with pytest.raises(InputError, match=f"give {d} different strings"):
             as_names(wrong, d)
+
+
+@pytest.mark.parametrize("dim", [10**7, 10**400])
+def test_more_coordinates_than_memory_holds(dim):
+    with pytest.raises(InputError, match=r"take at most 1000000 coordinates\.$"):
+        as_names(None, dim)
+    with pytest.raises(InputError, match="take at most"):
+        sq.LogDensity(lambda x: -x @ x, dim)
+    with pytest.raises(InputError, match="take at most"):
+        as_measure(dist.Normal(0, 1).expand([10**9]).to_event(1))
+
+
+@pytest.mark.parametrize("wrong", [1, np.ma.masked, [None], [["a"], ["b"]], b"a"])
+def test_names_that_are_none(wrong):
+    with pytest.raises(InputError, match="give 2 different strings"):
+        as_names(wrong, 2)
 
 
 def test_one_string_names_one_coordinate():

@@ -89,6 +89,8 @@ def test_a_far_left_tail_keeps_its_digits():
         ((st.expon(), None, -1.0), "give low < high"),
         ((st.norm(), "a", None), "low is 'a'"),
         ((st.norm(), None, float("nan")), "high is nan"),
+        ((st.norm(), None, 10**400), "high is 1000"),
+        ((st.norm(), np.ma.masked, None), "low is masked"),
         ((st.multivariate_normal([0.0, 0.0]), 0.0, 1.0), "base has dim 2"),
         ((LogDensity(lambda x: -(x @ x), 1), 0.0, 1.0), "LogDensity has no cdf"),
     ],

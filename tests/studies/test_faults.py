@@ -1,8 +1,11 @@
 """Kills in every phase and full disks at every write: nothing lost, repeated or left behind."""
 
 import os
+import shutil
 import signal
 import sqlite3
+import subprocess
+import sys
 from collections import Counter
 from contextlib import closing
 from itertools import cycle, islice
@@ -186,3 +189,63 @@ def test_files_that_cannot_grow(tmp_path, size):
     kept = rows(tmp_path)
     assert study(tmp_path, runs=60).run().n == 60
     assert all(rows(tmp_path)[number] == row for number, row in kept.items())
+
+
+SMALL_STUDY = """
+outputs = ["y"]
+method = "mc"
+store = "s.sqlite"
+[integrand]
+function = "f.py:f"
+[inputs.a]
+distribution = "uniform"
+low = 0.0
+high = 1.0
+[budget]
+runs = 2000
+[run]
+where = "here"
+"""
+SMALL_DISK = """
+set -e
+mkdir disk
+mount -t tmpfs -o size=128k tmpfs disk
+cp s.toml f.py disk
+"$1" -m steinquad run disk/s.toml 2> said && exit 1
+grep -q 'the disk is full; free some space' said
+"$1" -m steinquad export disk/s.toml kept.csv
+mount -o remount,size=8m disk
+"$1" -m steinquad run disk/s.toml --json > answer
+"$1" -m steinquad export disk/s.toml all.csv
+dd if=/dev/zero of=disk/rest bs=1k 2> /dev/null || true
+for target in disk/o.csv disk/o.json; do
+    "$1" -m steinquad export disk/s.toml $target 2> said && exit 1
+    grep -q 'cannot be written (No space left on device)' said
+    test ! -e $target
+done
+rm disk/rest
+"$1" -m steinquad run disk/s.toml --json > again
+ls -a disk > left
+"""
+
+
+@pytest.mark.slow
+def test_a_small_disk_of_memory(tmp_path):
+    """A real file system without space: for rows, and for what is exported."""
+    own = ["unshare", "--user", "--map-root-user", "--mount"]
+    if shutil.which("unshare") is None or subprocess.run([*own, "true"], check=False).returncode:
+        pytest.skip("no file system can be mounted here")
+    study_file = SMALL_STUDY.replace("s.sqlite", str(tmp_path / "plain.sqlite"))
+    (tmp_path / "f.py").write_text("def f(a):\n    return a * a\n")
+    (tmp_path / "s.toml").write_text(study_file)
+    python = [sys.executable, "-m", "steinquad", "run", "s.toml", "--json"]
+    plain = subprocess.run(python, cwd=tmp_path, capture_output=True, text=True, check=True)
+    (tmp_path / "s.toml").write_text(SMALL_STUDY)
+    line = [*own, "sh", "-c", SMALL_DISK, "sh", sys.executable]
+    done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr + (tmp_path / "said").read_text()
+    assert (tmp_path / "answer").read_text() == plain.stdout == (tmp_path / "again").read_text()
+    kept = (tmp_path / "kept.csv").read_text().splitlines()
+    every = (tmp_path / "all.csv").read_text().splitlines()
+    assert set(kept) <= set(every) and 1 < len(kept) < len(every) == 2001
+    assert not [name for name in (tmp_path / "left").read_text().split() if ".part" in name]

@@ -5,6 +5,7 @@ import signal
 import time
 
 import pytest
+from filelock import FileLock
 from small_study import driver, study
 
 import steinquad as sq
@@ -49,3 +50,12 @@ def test_a_file_that_is_no_lock_is_not_overwritten(tmp_path, linked):
     with pytest.raises(sq.InputError, match="as its lock, but that is something else"):
         study(tmp_path, runs=4).run()
     assert lock.read_text() == "of the user" and not (tmp_path / "s.sqlite").exists()
+
+
+def test_where_no_lock_can_be_made_is_one_sentence(tmp_path, monkeypatch):
+    def vanishes(lock):  # as where the directory goes at this moment, or in /proc
+        lock._context.lock_file_fd = None
+
+    monkeypatch.setattr(FileLock, "_acquire", vanishes)
+    with pytest.raises(sq.InputError, match="no lock can be made beside it\\); give another"):
+        study(tmp_path, runs=4).run()

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from steinquad._float64 import float64
-from steinquad._types import Array, Progress, as_finite
+from steinquad._types import Array, Progress, as_finite, is_word
 from steinquad.api import estimate
 from steinquad.chains.identity import identity_violation
 from steinquad.chains.improve import Expectations, improve, plain
@@ -18,7 +18,7 @@ from steinquad.chains.row import SummaryRow
 from steinquad.chains.scores import locate
 from steinquad.dataset import Dataset, as_weights
 from steinquad.designs.chains import RHAT_LIMIT, convergence, stuck
-from steinquad.errors import InputError
+from steinquad.errors import InputError, shown
 from steinquad.fit import Status
 from steinquad.fitting.standard_frame import score_obstacle
 from steinquad.methods.base import Method
@@ -135,10 +135,15 @@ def _requested_names(sample: ChainDraws, names: Sequence[str] | None) -> list[st
     known = list(sample.variables)
     if names is None:
         return known
-    names = [names] if isinstance(names, str) else list(names)
+    try:
+        names = [names] if isinstance(names, str) else list(names)
+    except TypeError:
+        raise InputError(
+            f"var_names is {shown(names)}; give names of variables, or None for all."
+        ) from None
     for name in names:
-        if name not in known:
-            raise InputError(f"var_names has {name!r}; draws has {', '.join(known)}.")
+        if not is_word(name, *known):
+            raise InputError(f"var_names has {shown(name)}; draws has {', '.join(known)}.")
     if not names:
         raise InputError("var_names is empty; give at least one, or None for all.")
     return names

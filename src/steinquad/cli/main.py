@@ -95,7 +95,11 @@ def _exit_code() -> int:
 
 
 def _complain(message: str, code: int) -> int:
-    sys.stderr.write(f"steinquad: {one_line(message)}\n")
+    try:
+        sys.stderr.write(f"steinquad: {one_line(message)}\n")
+        sys.stderr.flush()
+    except (OSError, ValueError):  # full, closed, or nobody reads it: the code still tells
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
     return code
 
 

@@ -44,7 +44,7 @@ def init(
     if example not in EXAMPLES:
         raise InputError(f"--example is {example!r}; choose one of {', '.join(EXAMPLES)}.")
     source = files("steinquad.studies") / "examples" / example
-    study = place if place.suffix.lower() == ".toml" else place / "study.toml"
+    study = place if place.name.lower().endswith(".toml") else place / "study.toml"
     simulator = study.with_name(EXAMPLES[example])
     try:
         for file in (study, simulator):

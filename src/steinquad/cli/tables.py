@@ -9,13 +9,20 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from steinquad._types import Array
-from steinquad.errors import InputError
+from steinquad.errors import InputError, shown
 from steinquad.studies.calls.answers import number_in
 from steinquad.terminal.plain import listed
 
 __all__ = ["column_names", "parse_support", "read_table", "safe_for_spreadsheets", "select"]
 
 LONGEST_INDEX = 9  # digits; what is longer is a name
+NUMERIC = (
+    pa.types.is_integer,
+    pa.types.is_floating,
+    pa.types.is_decimal,
+    pa.types.is_boolean,
+    pa.types.is_null,
+)
 FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n")  # how a text begins that is taken for one
 
 
@@ -69,11 +76,32 @@ def select(table: pa.Table, option: str, columns: str) -> Array:
         if len(found) != 1:
             known = f"it {len(found)} times" if found else listed(table.column_names)
             raise InputError(f"{option} names column {name!r}; the file has {known}.")
-        try:
-            parts.append(np.asarray(table.column(found[0]).to_numpy(), dtype=np.float64))
-        except (TypeError, ValueError, pa.ArrowException):
-            raise InputError(f"{option} names column {name!r}, which is not numeric.") from None
+        parts.append(_numbers(table.column(found[0]), f"{option} names column {name!r}"))
     return np.stack(parts, axis=1)
+
+
+def _numbers(column: pa.ChunkedArray, named: str) -> Array:
+    """A column as float64, NaN where a value is missing; dates and times are no numbers.
+
+    Texts are read as anywhere else: Arrow leaves a column as text for one cell that it cannot
+    read, and NumPy would take `1_000` in it for a number.
+    """
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    texts = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    if not (texts or any(is_kind(kind) for is_kind in NUMERIC)):
+        raise InputError(f"{named}, which is not numeric but {kind}.")
+    if not texts:
+        return np.asarray(column.to_numpy(), dtype=np.float64)
+    values = np.full(len(column), np.nan)
+    for row, cell in enumerate(column.to_pylist()):
+        if cell is not None:
+            try:
+                values[row] = number_in(cell)
+            except ValueError:
+                raise InputError(
+                    f"{named}, which is not numeric: row {row} has {shown(cell)}."
+                ) from None
+    return values
 
 
 def parse_support(text: str) -> dict[int | str, tuple[float | None, float | None]]:

@@ -13,7 +13,7 @@ from steinquad._types import as_count
 from steinquad.designs._target import Unconstrained
 from steinquad.designs.chains import scan_chains
 from steinquad.designs.mcmc import ChainOutcome, MarkovChains, Setting
-from steinquad.errors import InputError
+from steinquad.errors import InputError, shown
 
 __all__ = ["NUTS"]
 
@@ -42,7 +42,9 @@ class NUTS(MarkovChains):
         as_count("warmup", self.warmup, 20)  # shorter than the shortest schedule of windows
         target = self.target_acceptance
         if not (isinstance(target, float) and 0 < target < 1):
-            raise InputError(f"target_acceptance is {target!r}; give a number between 0 and 1.")
+            raise InputError(
+                f"target_acceptance is {shown(target)}; give a number between 0 and 1."
+            )
 
     def sample(self, setting: Setting) -> ChainOutcome:
         """Tune and run chain after chain, each warm-up and each block a stage of its own.

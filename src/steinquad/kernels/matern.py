@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import jax.numpy as jnp
 
-from steinquad.errors import InputError
+from steinquad.errors import InputError, shown
 from steinquad.kernels.base import Kernel
 
 __all__ = ["Matern"]
@@ -25,8 +25,8 @@ class Matern(Kernel):
     smooth: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        if self.nu not in POLYNOMIALS:
-            raise InputError(f"nu is {self.nu!r}; Matern kernels have nu 0.5, 1.5 or 2.5.")
+        if not isinstance(self.nu, float) or self.nu not in POLYNOMIALS:
+            raise InputError(f"nu is {shown(self.nu)}; Matern kernels have nu 0.5, 1.5 or 2.5.")
 
     @property
     def rate(self) -> float:

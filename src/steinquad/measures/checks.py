@@ -6,9 +6,11 @@ from typing import Any
 import numpy as np
 
 from steinquad._types import Array, as_count, as_points, as_seed
-from steinquad.errors import InputError
+from steinquad.errors import InputError, shown
 
 __all__ = ["as_draw_request", "as_names", "as_probabilities", "as_samples"]
+
+MOST_COORDINATES = 1_000_000
 
 
 def as_names(names: Sequence[str] | None, dim: int) -> tuple[str, ...]:
@@ -21,14 +23,22 @@ def as_names(names: Sequence[str] | None, dim: int) -> tuple[str, ...]:
     Returns:
         A tuple of `dim` strings; anything else raises `InputError`.
     """
+    if dim > MOST_COORDINATES:  # before names and sides of all of them fill the memory
+        raise InputError(
+            f"the measure has dim {shown(dim)}; take at most {MOST_COORDINATES} coordinates."
+        )
     if names is None:
         return tuple(f"x{i}" for i in range(dim))
     if isinstance(names, str):
         names = [names]
-    given = tuple(names)
-    if len(given) != dim or len(set(given)) != dim or not all(isinstance(n, str) for n in given):
+    try:
+        given: tuple[Any, ...] = tuple(names)
+    except TypeError:  # nothing that has parts
+        given = (names,)
+    words = all(isinstance(name, str) for name in given)
+    if not words or not len(given) == len(set(given)) == dim:
         raise InputError(
-            f"names is {given!r} but the measure has dim {dim}; give {dim} different strings."
+            f"names is {shown(given)} but the measure has dim {dim}; give {dim} different strings."
         )
     return given
 

@@ -9,8 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from steinquad._float64 import float64
-from steinquad._types import Array, as_points, is_count
-from steinquad.errors import InputError
+from steinquad._types import Array, as_flag, as_points, is_count, is_word
+from steinquad.errors import InputError, shown
 from steinquad.measures.base import Measure
 from steinquad.measures.checks import as_draw_request, as_names, as_samples
 from steinquad.support import Support
@@ -49,13 +49,15 @@ class LogDensity(Measure):
         derivative: Literal["reverse", "forward"] = "reverse",
     ) -> None:
         if not is_count(dim, 1):
-            raise InputError(f"dim is {dim!r}; pass the number of coordinates, at least 1.")
+            raise InputError(f"dim is {shown(dim)}; pass the number of coordinates, at least 1.")
         if not callable(log_density):
             raise InputError(
                 f"log_density is a {type(log_density).__name__}; pass a JAX function (d,) -> ()."
             )
-        if derivative not in ("reverse", "forward"):
-            raise InputError(f"derivative is {derivative!r}; choose 'reverse' or 'forward'.")
+        if sample is not None and not callable(sample):
+            raise InputError(f"sample is {shown(sample)}; pass a function of n and seed, or None.")
+        if not is_word(derivative, "reverse", "forward"):
+            raise InputError(f"derivative is {shown(derivative)}; choose 'reverse' or 'forward'.")
         self.names = as_names(names, int(dim))
         self.support = Support.parse(support, int(dim), self.names)
         _check(log_density, int(dim))
@@ -63,7 +65,7 @@ class LogDensity(Measure):
         self.provides = frozenset({"log_density"} | ({"sample"} if sample else set()))
         if derivative == "forward":
             log_density = _forward(log_density)
-        over = partial(partial, jax.lax.map) if sequential else jax.vmap
+        over = partial(partial, jax.lax.map) if as_flag("sequential", sequential) else jax.vmap
         self._values = jax.jit(over(log_density))
         self._scores = jax.jit(over(jax.grad(log_density)))
 

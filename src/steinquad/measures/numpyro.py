@@ -73,9 +73,9 @@ class NumpyroMeasure(Measure):
     def __init__(self, dist: nd.Distribution, names: Sequence[str] | None = None) -> None:
         _check(dist)
         dim = int(np.prod(dist.event_shape))
+        self.names = as_names(names, dim)
         self.dist = in_float64(dist)
         self.support = support_of(self.dist, dim)
-        self.names = as_names(names, dim)
         # numpyro's own classes travel through jit as arguments; another class may keep state that
         # its pytree forgets, so it is evaluated as the object it is, operation by operation.
         self._portable = is_stock(self.dist) and _is_pytree(self.dist, np.zeros((1, dim)))

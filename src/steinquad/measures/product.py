@@ -7,7 +7,7 @@ import numpy as np
 import scipy.linalg
 
 from steinquad._types import Array, as_points
-from steinquad.errors import InputError
+from steinquad.errors import InputError, shown
 from steinquad.measures.affine import Affine
 from steinquad.measures.base import Measure
 from steinquad.measures.checks import as_draw_request, as_names, as_probabilities
@@ -35,7 +35,8 @@ class Product(Measure):
     def __init__(self, blocks: Mapping[str, Any]) -> None:
         if not isinstance(blocks, Mapping) or not blocks:
             raise InputError(
-                f"blocks is {blocks!r}; pass a mapping of at least one name to a distribution."
+                f"blocks is {shown(blocks)}; pass a mapping of at least one name to a "
+                "distribution."
             )
         self.blocks = {name: _as_block(name, block) for name, block in blocks.items()}
         parts = list(self.blocks.values())

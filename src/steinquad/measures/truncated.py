@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import scipy.special
 
-from steinquad._types import Array, as_points
-from steinquad.errors import InputError
+from steinquad._types import Array, as_numbers, as_points
+from steinquad.errors import InputError, shown
 from steinquad.measures.base import EVERYTHING, Measure
 from steinquad.measures.checks import as_probabilities
 from steinquad.measures.convert import as_measure
@@ -130,11 +130,11 @@ def _side(name: str, value: Any) -> float | None:
     if value is None:
         return None
     try:
-        side = float(value)
-    except (TypeError, ValueError):
+        side = float(as_numbers(name, value))
+    except (OverflowError, TypeError, ValueError):
         side = math.nan
     if math.isnan(side):
-        raise InputError(f"{name} is {value!r}; pass a number, or None for an open side.")
+        raise InputError(f"{name} is {shown(value)}; pass a number, or None for an open side.")
     return side
 
 

@@ -7,6 +7,7 @@ from typing import Self
 
 import numpy as np
 
+from steinquad._types import is_word
 from steinquad.checking.error_bar import check_of, checked, widened
 from steinquad.checking.few_events import few_events, fit_of_events, with_limits
 from steinquad.checking.folds import folds_of, others
@@ -20,7 +21,7 @@ from steinquad.checking.plausibility import (
 from steinquad.dataset import Dataset
 from steinquad.designs import IID, Design, Sobol
 from steinquad.designs.quantiles import has_quantiles
-from steinquad.errors import InputError
+from steinquad.errors import InputError, shown
 from steinquad.estimate import Estimate
 from steinquad.fit import Context, Fit
 from steinquad.measures.base import Measure
@@ -262,5 +263,5 @@ def check_choices(method: Method, **allowed: Sequence[str]) -> None:
     """
     for option, words in allowed.items():
         value = vars(method)[option]
-        if value not in words:
-            raise InputError(f"{option} is {value!r}; choose one of {', '.join(words)}.")
+        if not is_word(value, *words):
+            raise InputError(f"{option} is {shown(value)}; choose one of {', '.join(words)}.")

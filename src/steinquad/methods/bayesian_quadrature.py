@@ -11,9 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 import scipy.integrate
 
-from steinquad._types import Array, as_finite, is_count
+from steinquad._types import Array, as_finite, as_positive, is_count, is_word
 from steinquad.dataset import Dataset, still_obstacle
-from steinquad.errors import InputError
+from steinquad.errors import InputError, shown
 from steinquad.fit import Context, Fit
 from steinquad.fitting.gaussian_process import KernelProblem, fit_gaussian_process
 from steinquad.kernels import Kernel, Matern, embed
@@ -68,30 +68,33 @@ class BayesianQuadrature(Method):
 
     def __post_init__(self) -> None:
         if not isinstance(self.kernel, Kernel):
-            raise InputError(f"kernel is {self.kernel!r}; pass a Kernel such as Matern().")
+            raise InputError(f"kernel is {shown(self.kernel)}; pass a Kernel such as Matern().")
         if isinstance(self.lengthscales, str):
-            if self.lengthscales not in ("isotropic", "separate"):
+            if not is_word(self.lengthscales, "isotropic", "separate"):
                 raise InputError(
-                    f"lengthscales is {self.lengthscales!r}; "
+                    f"lengthscales is {shown(self.lengthscales)}; "
                     "give 'isotropic', 'separate' or positive numbers."
                 )
         else:
             given = np.atleast_1d(as_finite("lengthscales", self.lengthscales, (0, 1)))
             if not (given > 0).all():
-                raise InputError(f"lengthscales is {self.lengthscales!r}; give positive numbers.")
+                raise InputError(
+                    f"lengthscales is {shown(self.lengthscales)}; give positive numbers."
+                )
             object.__setattr__(self, "lengthscales", tuple(given.tolist()))
-        if self.mean not in ("zero", "constant") and not is_count(self.mean, 0):
-            raise InputError(f"mean is {self.mean!r}; give 'zero', 'constant' or a degree >= 0.")
+        if not is_word(self.mean, "zero", "constant") and not is_count(self.mean, 0):
+            raise InputError(
+                f"mean is {shown(self.mean)}; give 'zero', 'constant' or a degree >= 0."
+            )
         for option, least in (("noise", "at least"), ("amplitude", "above")):
             value = getattr(self, option)
-            if value == "fit":
+            if is_word(value, "fit"):
                 continue
             number = isinstance(value, int | float) and not isinstance(value, bool)
             if not number or not 0 <= value < math.inf or (value == 0 and option == "amplitude"):
-                raise InputError(f"{option} is {value!r}; give 'fit' or a number {least} 0.")
+                raise InputError(f"{option} is {shown(value)}; give 'fit' or a number {least} 0.")
         check_choices(self, criterion=("leave_one_out", "likelihood"))
-        if not self.memory_limit > 0:
-            raise InputError(f"memory_limit is {self.memory_limit!r}; give a number of GiB > 0.")
+        as_positive("memory_limit", self.memory_limit)
 
     def obstacle(self, data: Dataset, measure: Measure | None) -> str | None:
         """Why it cannot be used on such data, or None.

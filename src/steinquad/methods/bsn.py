@@ -7,12 +7,12 @@ from typing import Any, Literal
 import numpy as np
 
 from steinquad._linalg import geometric_mean
-from steinquad._types import Array, is_count
+from steinquad._types import Array, is_count, is_word
 from steinquad.checking.error_bar import check_of, checked, distance, widened
 from steinquad.checking.folds import folds_of, others
 from steinquad.checking.held_out import HeldOut
 from steinquad.dataset import Dataset
-from steinquad.errors import InputError
+from steinquad.errors import InputError, shown
 from steinquad.fit import Context, Fit, Status
 from steinquad.fitting.ensemble import Ensemble, Split, Trainer, splits, train_ensemble
 from steinquad.fitting.ensemble_answer import Member, NetworkModel
@@ -97,8 +97,8 @@ class BSN(Method):
     def __post_init__(self) -> None:
         for option in ("width", "depth", "folds", "members"):
             value, word = vars(self)[option], "all" if option == "members" else "auto"
-            if value != word and not is_count(value, 1):
-                raise InputError(f"{option} is {value!r}; give an integer >= 1 or {word!r}.")
+            if not is_word(value, word) and not is_count(value, 1):
+                raise InputError(f"{option} is {shown(value)}; give an integer >= 1 or {word!r}.")
         check_choices(
             self,
             activation=("auto", *SMOOTH),
@@ -107,13 +107,13 @@ class BSN(Method):
             directions=("auto", "random", "coordinates", "separate"),
             pieces=("auto", "one"),
         )
-        if self.directions == "separate" and self.depth not in ("auto", 2):
+        if self.directions == "separate" and not (is_word(self.depth, "auto") or self.depth == 2):
             raise InputError(
                 f"depth is {self.depth}, but directions='separate' has two layers; leave it out."
             )
-        if self.optimizer != "auto" and not isinstance(self.optimizer, Optimizer):
+        if not is_word(self.optimizer, "auto") and not isinstance(self.optimizer, Optimizer):
             raise InputError(
-                f"optimizer is {self.optimizer!r}; pass sq.GaussNewton(), sq.LBFGS(), "
+                f"optimizer is {shown(self.optimizer)}; pass sq.GaussNewton(), sq.LBFGS(), "
                 "sq.HessianFree(), sq.Adam(), or 'auto'."
             )
 

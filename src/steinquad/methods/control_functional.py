@@ -7,10 +7,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from steinquad._types import Array
+from steinquad._types import Array, as_positive
 from steinquad.checking.stein_identities import flux_violation
 from steinquad.dataset import Dataset
-from steinquad.errors import InputError
+from steinquad.errors import InputError, shown
 from steinquad.fit import Context, Fit
 from steinquad.fitting.gaussian_process import KernelProblem, fit_gaussian_process
 from steinquad.fitting.standard_frame import score_obstacle
@@ -57,7 +57,7 @@ class ControlFunctional(Method):
     def __post_init__(self) -> None:
         if not isinstance(self.kernel, RadialKernel):
             raise InputError(
-                f"kernel is {self.kernel!r}; pass a RadialKernel such as RadialMatern52()."
+                f"kernel is {shown(self.kernel)}; pass a RadialKernel such as RadialMatern52()."
             )
         check_choices(
             self,
@@ -65,8 +65,7 @@ class ControlFunctional(Method):
             standardize=("whiten", "diagonal"),
             criterion=("leave_one_out", "likelihood"),
         )
-        if not self.memory_limit > 0:
-            raise InputError(f"memory_limit is {self.memory_limit!r}; give a number of GiB > 0.")
+        as_positive("memory_limit", self.memory_limit)
 
     def obstacle(self, data: Dataset, measure: Measure | None) -> str | None:
         """Why it cannot be used on such data, or None.

@@ -9,11 +9,11 @@ from scipy.special import stdtrit
 
 from steinquad._float64 import float64
 from steinquad._linalg import geometric_mean
-from steinquad._types import Array, Progress, is_count
+from steinquad._types import Array, Progress, is_count, is_word
 from steinquad.checking.standard_error import ROUNDING, far_from_average, standard_error
 from steinquad.checking.stein_identities import mean_zero_violation
 from steinquad.dataset import Dataset
-from steinquad.errors import InputError
+from steinquad.errors import InputError, shown
 from steinquad.fit import Context, Fit, Status
 from steinquad.fitting.outputs import Outputs, correlated
 from steinquad.measures.base import Measure
@@ -59,8 +59,8 @@ class Regression(Method):
     name: str = "Regression"
 
     def __post_init__(self) -> None:
-        if self.order != "auto" and not is_count(self.order, 1):
-            raise InputError(f"order is {self.order!r}; give an integer >= 1 or 'auto'.")
+        if not is_word(self.order, "auto") and not is_count(self.order, 1):
+            raise InputError(f"order is {shown(self.order)}; give an integer >= 1 or 'auto'.")
 
     def obstacle(self, data: Dataset, measure: Measure | None) -> str | None:
         """Why it cannot be used on such data, or None.

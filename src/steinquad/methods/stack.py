@@ -15,7 +15,7 @@ from steinquad.checking.held_out import HeldOut
 from steinquad.checking.plausibility import beside_average
 from steinquad.checking.tails import heavy_tails
 from steinquad.dataset import Dataset
-from steinquad.errors import InputError
+from steinquad.errors import InputError, shown
 from steinquad.fit import Context, Fit, Status, WarmStart
 from steinquad.fitting.outputs import correlated
 from steinquad.kernels import RBF
@@ -96,11 +96,15 @@ class Stack(Method):
     holds_out = True
 
     def __post_init__(self) -> None:
+        if not isinstance(self.methods, Sequence):
+            raise InputError(f"methods is {shown(self.methods)}; give a list of methods.")
         if not self.methods:
             raise InputError("methods is empty; give at least one method for the stack.")
         for method in self.methods:
             if not isinstance(method, Method):
-                raise InputError(f"methods has {method!r}; give method objects such as sq.BSN().")
+                raise InputError(
+                    f"methods has {shown(method)}; give method objects such as sq.BSN()."
+                )
         as_count("folds", self.folds, 2)
         names = [method.name for method in self.methods]
         double = next((name for name in names if names.count(name) > 1), None)

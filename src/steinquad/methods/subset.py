@@ -14,7 +14,7 @@ from steinquad.checking.folds import evenly_spaced, others
 from steinquad.checking.held_out import HeldOut
 from steinquad.checking.standard_error import MANY_GROUPS
 from steinquad.dataset import Dataset
-from steinquad.errors import InputError
+from steinquad.errors import InputError, shown
 from steinquad.fit import Context, Fit, Status
 from steinquad.fitting.outputs import correlated
 from steinquad.measures.base import Measure
@@ -53,8 +53,12 @@ class Subset(Method):
 
     def __post_init__(self) -> None:
         if not isinstance(self.method, Method):
-            raise InputError(f"method is {self.method!r}; pass one such as ControlFunctional().")
+            raise InputError(
+                f"method is {shown(self.method)}; pass one such as ControlFunctional()."
+            )
         as_count("size", self.size, 3)
+        if not isinstance(self.name, str):
+            raise InputError(f"name is {shown(self.name)}; give a text.")
         if not self.name:
             object.__setattr__(self, "name", f"{self.method.name} on {self.size} points")
 

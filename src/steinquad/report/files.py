@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from steinquad._files import check_output, replaced
-from steinquad._types import Progress
+from steinquad._types import Progress, as_path
+from steinquad.errors import InputError, shown
 from steinquad.estimate import Estimate
 from steinquad.report.content import Distribution, collect
 from steinquad.report.html import to_html
@@ -45,7 +46,9 @@ def write(
     Returns:
         What a JSON report holds.
     """
-    targets = [Path(path) for path in paths]
+    if not isinstance(study, Study):
+        raise InputError(f"study is {shown(study)}; pass a Study.")
+    targets = [as_path("target", path) for path in paths]
     check_targets(study, targets)
     content = collect(study, estimate, distribution, progress)
     for target in targets:

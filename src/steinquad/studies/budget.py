@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from steinquad.errors import InputError
+from steinquad._types import finite_number, is_count
+from steinquad.errors import InputError, shown
 
 __all__ = ["TARGETS", "Budget"]
 
@@ -38,12 +39,14 @@ class Budget:
                 "runs", "is None and so is until; give a number, a target, or both"
             )
         for name, value, least in (("runs", self.runs, 2), ("every", self.every, 2)):
-            whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-            if value is not None and not (whole and value >= least):
-                raise InputError.about(name, f"is {value!r}; give an integer of at least {least}")
+            if value is not None and not is_count(value, least):
+                raise InputError.about(
+                    name, f"is {shown(value)}; give an integer of at least {least}"
+                )
         if self.until is not None and not _are_targets(self.until):
             raise InputError.about(
-                "until", f"is {self.until!r}; give a positive number for {' or '.join(TARGETS)}"
+                "until",
+                f"is {shown(self.until)}; give a positive number for {' or '.join(TARGETS)}",
             )
 
     def looks(self, kind: str) -> Iterator[int]:
@@ -108,7 +111,4 @@ class Budget:
 def _are_targets(until: Any) -> bool:
     if not isinstance(until, Mapping) or not until or not set(until) <= set(TARGETS):
         return False
-    return all(
-        isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < np.inf
-        for value in until.values()
-    )
+    return all((finite_number(value) or 0) > 0 for value in until.values())

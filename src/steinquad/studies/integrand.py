@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from steinquad.errors import InputError
+from steinquad._types import is_word
+from steinquad.errors import InputError, shown
 from steinquad.studies.calls.call import Call
 from steinquad.studies.calls.command import RESERVED, placeholders
 
@@ -53,8 +54,10 @@ def complete(call: Call, integrand: Any) -> tuple[Call, Callable[..., Any] | Non
         integrand: a function, its name as `module:function` or `file.py:function`, or a
             `Command`; anything else is an `InputError`, as is what does not go with the style.
     """
-    if call.style not in STYLES:
-        raise InputError.about("style", f"is {call.style!r}; choose one of {', '.join(STYLES)}")
+    if not is_word(call.style, *STYLES):
+        raise InputError.about(
+            "style", f"is {shown(call.style)}; choose one of {', '.join(STYLES)}"
+        )
     if isinstance(integrand, Command):
         arguments = _checked(integrand, call.names, call.style)
         read, write = integrand.input, integrand.output
@@ -108,7 +111,7 @@ def bytes_of(memory: Any) -> int:
     if parts is None or parts[2] not in SIZES or not 0 < float(parts[1]) < 1e6:
         known = ", ".join(SIZES)
         raise InputError.about(
-            "memory", f"is {memory!r}; give a text such as '2 GiB', in one of {known}"
+            "memory", f"is {shown(memory)}; give a text such as '2 GiB', in one of {known}"
         )
     if sys.platform != "linux":
         raise InputError.about(

@@ -37,7 +37,13 @@ def locked(path: Path) -> Iterator[None]:
         file.parent.mkdir(parents=True, exist_ok=True)
         lock.acquire()
     except Timeout:
-        holder = file.read_text(errors="replace")
+        try:
+            holder = file.read_text(errors="replace")
+        except FileNotFoundError:  # nobody has it: the directory is gone, or takes no files
+            raise InputError(
+                f"store {path} cannot be written (no lock can be made beside it); give another "
+                "path."
+            ) from None
         raise InputError(
             f"store {path} is being written by process {holder}; wait or stop it."
         ) from None

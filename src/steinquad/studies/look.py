@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from steinquad._types import Progress, no_progress
+from steinquad._types import Progress, as_flag, no_progress
 from steinquad.api import estimate
 from steinquad.errors import InputError
 from steinquad.estimate import Estimate
@@ -94,7 +94,7 @@ class Look:
             model: whether a fitted model may help; without, the simulated values speak alone.
             progress: called with (step, total, loss) while a method is trained.
         """
-        own = self.settings
+        own, model = self.settings, as_flag("model", model)
         rows = distributions(
             self.data.independent().dataset(own.measure.names),
             own.requested,

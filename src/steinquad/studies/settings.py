@@ -8,7 +8,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from steinquad.errors import InputError
+from steinquad._types import SEEDS, finite_number, is_count, is_word
+from steinquad.errors import InputError, shown
 from steinquad.measures import Measure, as_measure
 from steinquad.methods.base import Method
 from steinquad.methods.quasi_monte_carlo import QuasiMonteCarlo
@@ -136,17 +137,20 @@ class Settings:
     def _check_plain_values(self) -> None:
         _check_choice("on_failure", self.on_failure, ("refuse", "ignore"))
         _check_choice("where", self.where, PLACES)
-        _check_count("seed", self.seed, 0)
+        if not is_count(self.seed, 0) or self.seed >= SEEDS:
+            problem = f"is {shown(self.seed)}; give an integer >= 0 and below 2^63"
+            raise InputError.about("seed", problem)
         _check_count("batch", self.batch, 1)
         _check_count("retries", self.retries, 0)
         _check_count("workers", 1 if self.workers is None else self.workers, 1)
         limit = self.time_limit
-        number = isinstance(limit, int | float | np.number) and not isinstance(limit, bool)
-        if limit is not None and not (number and 0 < limit < np.inf):
-            raise InputError.about("time_limit", f"is {limit!r}; give seconds above 0, or None")
+        if limit is not None and not (finite_number(limit) or 0) > 0:
+            raise InputError.about(
+                "time_limit", f"is {shown(limit)}; give seconds above 0, or None"
+            )
         for key, value in (("store", self.store), ("directory", self.directory)):
-            if not isinstance(value, str | Path):
-                raise InputError.about(key, f"is {value!r}; give a path")
+            if not isinstance(value, str | Path) or "\x00" in str(value):
+                raise InputError.about(key, f"is {shown(value)}; give a path")
         _check_choice("points", self.points, ("auto", *KINDS))
 
 
@@ -154,9 +158,9 @@ def _requested(outputs: Any) -> tuple[Requested, ...]:
     """What is asked of each output, after a look at their names."""
     listed = isinstance(outputs, list | tuple | Mapping) and len(outputs) > 0
     if not listed or not all(isinstance(name, str) and name for name in outputs):
-        raise InputError.about("outputs", f"is {outputs!r}; give a list of at least one name")
+        raise InputError.about("outputs", f"is {shown(outputs)}; give a list of at least one name")
     if len(set(outputs)) < len(outputs):
-        raise InputError.about("outputs", f"is {outputs!r}; give different names")
+        raise InputError.about("outputs", f"is {shown(outputs)}; give different names")
     if not isinstance(outputs, Mapping):
         return (Requested(),) * len(outputs)
     return tuple(Requested.parse(name, given) for name, given in outputs.items())
@@ -166,7 +170,7 @@ def _check_method(method: Any, points: str) -> None:
     """Before anything is evaluated that it could not use."""
     if method is not None and not isinstance(method, Method):
         raise InputError.about(
-            "method", f"is {method!r}; pass one such as sq.BSN(), or None for the default"
+            "method", f"is {shown(method)}; pass one such as sq.BSN(), or None for the default"
         )
     if isinstance(method, QuasiMonteCarlo) and points != "sobol":
         raise InputError.about(
@@ -175,10 +179,10 @@ def _check_method(method: Any, points: str) -> None:
 
 
 def _check_choice(name: str, value: Any, known: Sequence[str]) -> None:
-    if value not in known:
-        raise InputError.about(name, f"is {value!r}; choose one of {', '.join(known)}")
+    if not is_word(value, *known):
+        raise InputError.about(name, f"is {shown(value)}; choose one of {', '.join(known)}")
 
 
 def _check_count(name: str, value: Any, least: int) -> None:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise InputError.about(name, f"is {value!r}; give an integer of at least {least}")
+        raise InputError.about(name, f"is {shown(value)}; give an integer of at least {least}")

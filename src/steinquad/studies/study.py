@@ -7,8 +7,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from steinquad._types import Progress
-from steinquad.errors import InputError
+from steinquad._types import Progress, as_flag, as_path
+from steinquad.errors import InputError, shown
 from steinquad.estimate import Estimate
 from steinquad.studies.adaptive import Chosen
 from steinquad.studies.database import plainly
@@ -82,7 +82,7 @@ class Study(Settings):
             path: of the file; docs/studies.md has its keys. A mistake in it is an `InputError`
                 with file, line and key.
         """
-        return load(Path(path), cls)
+        return load(as_path("path", path), cls)
 
     @cached_property
     def evaluations(self) -> Store:
@@ -110,7 +110,7 @@ class Study(Settings):
             watch: called with a `Snapshot` whenever something has finished.
             progress: called with (step, total, loss) while a method is trained.
         """
-        store = self.evaluations
+        store, retry_failed = self.evaluations, as_flag("retry_failed", retry_failed)
         with store.writing(), place_for(self, executor) as place:
             check_points(list(store.rows(BLOCK)), self)
             if retry_failed:
@@ -158,6 +158,8 @@ class Study(Settings):
             model: whether a fitted model may help; without, the simulated values speak alone.
             progress: called with (step, total, loss) while a method is trained.
         """
+        if estimate is not None and not isinstance(estimate, Estimate):
+            raise InputError(f"estimate is {shown(estimate)}; pass what run or estimate gave.")
         seen = self.look(None if estimate is None else estimate.stats["evaluations"])
         estimate = seen.estimate(progress) if estimate is None else estimate
         return seen.distribution(estimate, model=model, progress=progress)

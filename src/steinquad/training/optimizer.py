@@ -11,8 +11,8 @@ from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 
-from steinquad._types import Array, Progress, Watch, as_count, no_progress, no_watch
-from steinquad.errors import InputError
+from steinquad._types import Array, Progress, Watch, as_count, as_positive, no_progress, no_watch
+from steinquad.errors import InputError, shown
 from steinquad.networks.stein_network import SteinNetwork
 from steinquad.training.objective import TrainingSet, unflatten
 from steinquad.training.track import Step, Track
@@ -128,8 +128,8 @@ class Optimizer(ABC):
     def __post_init__(self) -> None:
         for name in ("max_steps", "patience", "window"):
             as_count(name, getattr(self, name), 1)
-        if not 0 <= self.rtol < 1:
-            raise InputError(f"rtol is {self.rtol!r}; give a fraction from 0 to below 1.")
+        if not as_positive("rtol", self.rtol, or_zero=True) < 1:
+            raise InputError(f"rtol is {shown(self.rtol)}; give a fraction from 0 to below 1.")
 
     @abstractmethod
     def start(self, network: SteinNetwork, data: TrainingSet, flat: bool) -> TrainingRun:

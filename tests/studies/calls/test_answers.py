@@ -103,3 +103,8 @@ def test_a_missing_number_of_a_batch_is_no_answer(answer, words):
     call = replace(CALL, style="batch")
     for found in evaluate(call, [GOOD, BAD], [0, 1], Loaded(lambda x: answer, "v")):
         assert found.failure == "answer" and words in found.error and found.outputs is None
+
+
+def test_an_endless_answer_fills_no_memory():
+    (found,) = evaluate(CALL, [GOOD], [0], Loaded(lambda a, b: range(10**15), "v"))
+    assert found.failure == "answer" and "1000000000000000 values for the 1 output" in found.error

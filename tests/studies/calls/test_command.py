@@ -6,11 +6,13 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from small_study import HERE, alive, driver, wait_until
 
 import steinquad as sq
+from steinquad.studies.calls import supervisor
 from steinquad.studies.calls.call import Call
 from steinquad.studies.calls.command import end, supervised
 from steinquad.studies.calls.evaluate import evaluate
@@ -188,5 +190,36 @@ def test_not_even_a_session_of_its_own_outlives_a_killed_supervisor(tmp_path):
     process.kill()
     process.wait()
     assert alive(orphan)  # nobody below the supervisor knows of it
+    end(process)
+    assert not alive(orphan)
+
+
+# A worker that runs a command, which leaves a process without an environment behind.
+WORKER = f"""
+import os, subprocess, sys
+own = [sys.executable, "-IS", {supervisor.__file__!r}, str(os.getpid()), "0"]
+subprocess.Popen([*own, *sys.argv[1:]], start_new_session=True).wait()
+"""
+NAMELESS = """
+import os, sys, time
+if os.fork():
+    time.sleep(60)
+os.setsid()
+if os.fork():
+    os._exit(0)
+with open(sys.argv[1], "w") as file:
+    file.write(str(os.getpid()))
+os.execve("/bin/sleep", ["sleep", "60"], {})
+"""
+
+
+def test_not_even_without_an_environment_below_a_command_of_a_killed_supervisor(tmp_path):
+    python, pid = [sys.executable, "-S", "-c"], tmp_path / "pid"
+    line = supervised([*python, WORKER, *python, NAMELESS, str(pid)])
+    process = subprocess.Popen(line, start_new_session=True)
+    wait_until(lambda: pid.exists() and pid.read_text())
+    orphan = int(pid.read_text())
+    wait_until(lambda: b"sleep" in Path(f"/proc/{orphan}/cmdline").read_bytes()[:9])
+    process.kill()
     end(process)
     assert not alive(orphan)

@@ -37,6 +37,8 @@ def row(answer: Any, names: Sequence[str]) -> tuple[float, ...]:
         values = [answer]
     elif getattr(answer, "ndim", None) == 0:
         values = [answer[()]]
+    elif len(answer) != len(names):  # before a list is made of it, which may fill the memory
+        raise AnswerError(f"{len(answer)} values for the {len(names)} outputs {', '.join(names)}")
     else:
         values = list(answer)
     if len(values) != len(names):

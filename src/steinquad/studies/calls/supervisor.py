@@ -93,7 +93,8 @@ def end_marked(owner: int, supervisor: int) -> None:
     mark = _mark(owner, supervisor)
 
     def find() -> list[int]:
-        return [process for process, _ in _processes() if mark in _marks(process)]
+        # Below a marked supervisor of a command may be what has cleared its environment.
+        return _with_descendants([each for each, _ in _processes() if mark in _marks(each)])
 
     _kill_all(find)
 
@@ -152,13 +153,21 @@ def _reap() -> dict[int, int]:
 
 
 def _descendants(root: int) -> list[int]:
+    return _with_descendants([root])[1:]
+
+
+def _with_descendants(roots: list[int]) -> list[int]:
+    """Some processes and all below them, each once, parents before their children."""
     children: dict[int, list[int]] = {}
     for process, parent in _processes():
         children.setdefault(parent, []).append(process)
-    found = list(children.get(root, ()))
-    for process in found:  # grows as it goes
-        found += children.get(process, ())
-    return found
+    found = dict.fromkeys(roots)
+    queue = list(found)
+    for process in queue:  # grows as it goes
+        new = [child for child in children.get(process, ()) if child not in found]
+        found.update(dict.fromkeys(new))
+        queue += new
+    return queue
 
 
 def _processes() -> Iterator[tuple[int, int]]:
