@@ -65,12 +65,12 @@ def select(table: pa.Table, option: str, columns: str) -> Array:
     """
     parts = []
     for name in column_names(columns):
-        found = table.schema.get_all_field_indices(name)
-        if len(found) != 1:
-            known = f"it {len(found)} times" if found else listed(table.column_names)
+        places = table.schema.get_all_field_indices(name)
+        if len(places) != 1:
+            known = f"it {len(places)} times" if places else listed(table.column_names)
             raise InputError(f"{option} names column {name!r}; the file has {known}.")
         try:
-            parts.append(np.asarray(table.column(found[0]).to_numpy(), dtype=np.float64))
+            parts.append(np.asarray(table.column(places[0]).to_numpy(), dtype=np.float64))
         except (TypeError, ValueError, pa.ArrowException):
             raise InputError(f"{option} names column {name!r}, which is not numeric.") from None
     return np.stack(parts, axis=1)

@@ -109,8 +109,8 @@ def outlive_parent() -> None:
 def _kill_all(find: Callable[[], list[int]]) -> None:
     """Killed processes start no others, so it is repeated until nobody is left."""
     deadline = time.monotonic() + PATIENCE
-    while (found := find()) and time.monotonic() < deadline:
-        for process in found:
+    while (left := find()) and time.monotonic() < deadline:
+        for process in left:
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(process, signal.SIGKILL)
         time.sleep(0.001)
@@ -146,8 +146,8 @@ def _reap() -> dict[int, int]:
     """Children that have ended."""
     ended: dict[int, int] = {}
     with suppress(ChildProcessError):  # there are none any more
-        while (found := os.waitpid(-1, os.WNOHANG))[0]:
-            ended[found[0]] = found[1]
+        while (child := os.waitpid(-1, os.WNOHANG))[0]:
+            ended[child[0]] = child[1]
     return ended
 
 
@@ -155,10 +155,10 @@ def _descendants(root: int) -> list[int]:
     children: dict[int, list[int]] = {}
     for process, parent in _processes():
         children.setdefault(parent, []).append(process)
-    found = list(children.get(root, ()))
-    for process in found:  # grows as it goes
-        found += children.get(process, ())
-    return found
+    below = list(children.get(root, ()))
+    for process in below:  # grows as it goes
+        below += children.get(process, ())
+    return below
 
 
 def _processes() -> Iterator[tuple[int, int]]:
