@@ -24,6 +24,7 @@ __all__ = [
     "as_seed",
     "is_count",
     "is_missing",
+    "is_positive",
     "no_progress",
     "no_watch",
     "unmasked",
@@ -190,11 +191,19 @@ def as_positive(name: str, value: Any, *, or_zero: bool = False) -> float:
 
     Booleans and strings raise `InputError` like negative numbers, infinities and NaN.
     """
-    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not (number and (0 < value < np.inf or (or_zero and value == 0))):
+    if not is_positive(value, or_zero=or_zero):
         what = "a number >= 0" if or_zero else "a positive number"
         raise InputError(f"{name} is {value!r}; give {what}.")
     return float(value)
+
+
+def is_positive(value: Any, *, or_zero: bool = False) -> bool:
+    """Whether an option is a finite number above zero; for options with their own message.
+
+    NumPy's numbers count, but no bool, which Python takes for a number too.
+    """
+    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    return number and bool(0 < value < np.inf or (or_zero and value == 0))
 
 
 def is_count(value: Any, least: int) -> bool:

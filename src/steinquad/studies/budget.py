@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from steinquad._types import is_count, is_positive
 from steinquad.errors import InputError
 
 __all__ = ["TARGETS", "Budget"]
@@ -38,8 +39,7 @@ class Budget:
                 "runs", "is None and so is until; give a number, a target, or both"
             )
         for name, value, least in (("runs", self.runs, 2), ("every", self.every, 2)):
-            whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-            if value is not None and not (whole and value >= least):
+            if value is not None and not is_count(value, least):
                 raise InputError.about(name, f"is {value!r}; give an integer of at least {least}")
         if self.until is not None and not _are_targets(self.until):
             raise InputError.about(
@@ -108,7 +108,4 @@ class Budget:
 def _are_targets(until: Any) -> bool:
     if not isinstance(until, Mapping) or not until or not set(until) <= set(TARGETS):
         return False
-    return all(
-        isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < np.inf
-        for value in until.values()
-    )
+    return all(map(is_positive, until.values()))

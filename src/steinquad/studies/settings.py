@@ -6,8 +6,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
-
+from steinquad._types import is_count, is_positive
 from steinquad.errors import InputError
 from steinquad.measures import Measure, as_measure
 from steinquad.methods.base import Method
@@ -141,8 +140,7 @@ class Settings:
         _check_count("retries", self.retries, 0)
         _check_count("workers", 1 if self.workers is None else self.workers, 1)
         limit = self.time_limit
-        number = isinstance(limit, int | float | np.number) and not isinstance(limit, bool)
-        if limit is not None and not (number and 0 < limit < np.inf):
+        if limit is not None and not is_positive(limit):
             raise InputError.about("time_limit", f"is {limit!r}; give seconds above 0, or None")
         for key, value in (("store", self.store), ("directory", self.directory)):
             if not isinstance(value, str | Path):
@@ -180,5 +178,5 @@ def _check_choice(name: str, value: Any, known: Sequence[str]) -> None:
 
 
 def _check_count(name: str, value: Any, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+    if not is_count(value, least):
         raise InputError.about(name, f"is {value!r}; give an integer of at least {least}")
