@@ -65,9 +65,6 @@ class CdfLegendre(PolynomialFeatures):
         """The points as uniform variables, (n, d).
 
         Each coordinate through its distribution function, whitened first if need be.
-
-        Under the measure the result is uniform on the unit cube, so it also shows whether draws
-        fit their measure.
         """
         if isinstance(self.distribution, Factors):
             z = self.distribution.affine.points(x)

@@ -100,9 +100,8 @@ class Features(ABC):
     def trouble(self, data: Dataset, order: int) -> str | None:
         """A sentence on what makes the answer doubtful, known once they are fitted, or None.
 
-        It goes into the status of the estimate.
-
-        For instance tails so heavy that features of this order have no variance.
+        It goes into the status of the estimate: tails so heavy, for instance, that features of
+        this order have no variance.
 
         Args:
             data: what they were fitted to.
