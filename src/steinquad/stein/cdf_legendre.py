@@ -78,8 +78,9 @@ class CdfLegendre(PolynomialFeatures):
         del score
         t = 2.0 * self.uniform(x) - 1.0
         norms = np.sqrt(2.0 * np.arange(order + 1) + 1.0)
-        tables = [legendre.legvander(t[:, i], order) * norms for i in range(self.dim)]
-        return products(tables, index_set(self.dim, order))
+        tables = [np.asarray(legendre.legvander(t_i, order) * norms, np.float64) for t_i in t.T]
+        # Column by column in memory: a regression goes through them one after the other.
+        return np.asfortranarray(products(tables, index_set(self.dim, order)))
 
 
 def _distribution(measure: Measure | None) -> Measure | Factors | None:
