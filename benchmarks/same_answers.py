@@ -138,7 +138,7 @@ METHODS: dict[str, dict[str, Way]] = {"closed": CLOSED, "fitted": FITTED, "netwo
 
 @dataclass(frozen=True)
 class Case:
-    """An integrand with a law and a number of points, or data that are there already."""
+    """An integrand with a distribution and a number of points, or data that are there already."""
 
     f: Callable[[Any], Any]
     measure: Any = None
@@ -393,7 +393,7 @@ def load(path: Path) -> dict[tuple[str, str], dict[str, Any]]:
 def record(path: Path, only: str) -> None:
     known, seconds = load(path), dict.fromkeys(TOLERANCES, 0.0)
 
-    def wanted(case: str, method: str) -> bool:
+    def requested(case: str, method: str) -> bool:
         return only in f"{case} {method}" and (case, method) not in known
 
     def add(case: str, method: str, kind: str, make: Callable[[], dict[str, Any]]) -> None:
@@ -415,14 +415,14 @@ def record(path: Path, only: str) -> None:
     for name, case in cases().items():
         for kind, label, way in every:
             applies = not way.cases or name in way.cases.split()
-            if applies and wanted(name, label):
+            if applies and requested(name, label):
                 add(name, label, kind, partial(answer, case, way))
     for name, (kind, labels, make) in MORE.items():
-        if not any(wanted(name, label) for label in labels):
+        if not any(requested(name, label) for label in labels):
             continue
         found = make()
         for label in labels:
-            if wanted(name, label):
+            if requested(name, label):
                 add(name, label, kind, partial(next, found))
             else:
                 next(found)

@@ -6,9 +6,11 @@ import numpy as np
 import numpyro.distributions as dist
 import pandas as pd
 import pytest
+import scipy.stats
 
 import steinquad as sq
 from steinquad.fit import ConstantModel
+from steinquad.measures.scipy import ScipyMeasure
 
 MC = sq.MonteCarlo()
 
@@ -45,6 +47,36 @@ def test_given_scores_are_not_asked_for_again():
     spy, x = Spy(), np.linspace(-1.0, 1.0, 9)
     sq.estimate(sq.Dataset(x, x, score=7 * x), measure=normal(1), method=spy)
     np.testing.assert_array_equal(spy.seen[0][0].score[:, 0], 7 * x)
+
+
+class Counting(ScipyMeasure):
+    """Counts how often it is asked for scores."""
+
+    asked = 0
+
+    def score(self, x):
+        self.asked += 1
+        return super().score(x)
+
+
+@pytest.mark.parametrize(
+    ("method", "predicting"),
+    [
+        (sq.Polynomial(features="cdf"), 0),
+        (sq.BayesianQuadrature(), 0),
+        (sq.Polynomial(features="score"), 1),
+        (sq.Stack([sq.MonteCarlo(), sq.Polynomial(features="score")]), 1),
+    ],
+    ids=lambda value: getattr(value, "name", value),
+)
+def test_a_measure_is_asked_for_scores_once_and_only_where_the_model_needs_them(
+    method, predicting
+):
+    measure = Counting(scipy.stats.gamma(3.0))
+    est = sq.integrate(lambda x: np.sqrt(x[:, 0]), measure, n=60, method=method)
+    assert measure.asked == 1
+    est.predict(np.array([[1.0], [2.0]]))
+    assert measure.asked == 1 + predicting
 
 
 def test_f_is_evaluated_once_at_n_points_that_the_design_placed():

@@ -175,7 +175,7 @@ class Unprintable:
 # Values of options that no call is given above, because most fail before anything is computed.
 OPTIONS = [*NONSENSE, 10**5000, Unprintable(), {"a": None}, "x\x00", (1, 2), 1e308, NORMAL]
 ALONE = [sq.BSN, sq.MonteCarlo, sq.Polynomial, sq.PolynomialChaos, sq.ControlFunctional]
-ALONE += [sq.BayesianQuadrature, sq.QuasiMonteCarlo, sq.Choose, sq.kernels.Matern, sq.Product]
+ALONE += [sq.BayesianQuadrature, sq.QuasiMonteCarlo, sq.Stack, sq.kernels.Matern, sq.Product]
 ALONE += [sq.Adam, sq.LBFGS, sq.GaussNewton, sq.HessianFree, sq.designs.IID, sq.designs.Sobol]
 ALONE += [sq.designs.Grid, sq.designs.MALA, sq.designs.TruncatedMALA, sq.designs.NUTS, sq.Dataset]
 ALONE += [sq.Study.load, sq.distribution]

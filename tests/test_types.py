@@ -19,6 +19,7 @@ from steinquad._types import (
     as_positive,
     as_seed,
     is_count,
+    is_positive,
 )
 
 
@@ -38,12 +39,13 @@ def test_nothing_else_counts(value):
 @pytest.mark.parametrize("value", [2, 0.5, np.float32(0.5), np.int64(3)])
 def test_positive_numbers_become_floats(value):
     given = as_positive("scale", value)
-    assert given == value and type(given) is float
+    assert given == value and type(given) is float and is_positive(value)
     assert as_positive("penalty", 0, or_zero=True) == 0.0
 
 
 @pytest.mark.parametrize("value", [True, "1", None, [1.0], -1.0, np.inf, np.nan, 0, 10**400])
 def test_nothing_else_is_positive(value):
+    assert not is_positive(value)
     with pytest.raises(sq.InputError, match="^scale is .*; give a positive number[.]$"):
         as_positive("scale", value)
     if value != 0:

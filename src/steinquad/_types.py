@@ -29,6 +29,7 @@ __all__ = [
     "finite_number",
     "is_count",
     "is_missing",
+    "is_positive",
     "is_word",
     "no_progress",
     "no_watch",
@@ -196,11 +197,10 @@ def as_positive(name: str, value: Any, *, or_zero: bool = False) -> float:
 
     Booleans and strings raise `InputError` like negative numbers, infinities and NaN.
     """
-    number = finite_number(value)
-    if number is None or not (number > 0 or (or_zero and number == 0)):
+    if not is_positive(value, or_zero=or_zero):
         what = "a number >= 0" if or_zero else "a positive number"
         raise InputError(f"{name} is {shown(value)}; give {what}.")
-    return number
+    return float(value)
 
 
 def finite_number(value: Any) -> float | None:
@@ -225,6 +225,15 @@ def is_word(value: Any, *words: str) -> bool:
         *words: those that the option may be.
     """
     return isinstance(value, str) and value in words
+
+
+def is_positive(value: Any, *, or_zero: bool = False) -> bool:
+    """Whether an option is a finite number above zero; for options with their own message.
+
+    NumPy's numbers count, but no bool, which Python takes for a number too.
+    """
+    number = finite_number(value)
+    return number is not None and (number > 0 or (or_zero and number == 0))
 
 
 def is_count(value: Any, least: int) -> bool:

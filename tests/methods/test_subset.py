@@ -145,6 +145,21 @@ def test_bad_input_is_one_sentence(make, words):
     assert "\n" not in str(caught.value)
 
 
+class BreaksDown(sq.Method):
+    """Never has a finite answer."""
+
+    name = "BreaksDown"
+
+    def fit(self, data, measure, context):
+        return sq.Fit.failed(data, "the numbers broke down")
+
+
+def test_a_fit_that_breaks_down_is_said_to_have():
+    est = sq.estimate(evaluations(100, 2), method=sq.Subset(BreaksDown(), size=50))
+    assert est.status.code == "not_finite" and "the numbers broke down" in est.status.message
+    assert np.isnan(est.mean).all() and np.isnan(est.std).all()
+
+
 def test_constants_are_exact():
     data = sq.Dataset(np.arange(30.0), np.full(30, 2.0), -np.arange(30.0))
     found = sq.estimate(data, method=sq.Subset(sq.ControlFunctional(), size=10))

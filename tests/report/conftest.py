@@ -81,10 +81,10 @@ def report(request):
 def make(tmp_path):
     """A small study of one of the integrands, by plain average unless it says otherwise."""
 
-    def study(name="smooth", inputs=None, **settings):
+    def study(name="smooth", inputs=None, runs=64, **settings):
         inputs = inputs or sq.Product({"a": st.norm(), "b": st.uniform(0, 1)})
         fixed = {"method": sq.MonteCarlo(), "directory": HERE, "where": "here", "retries": 0}
         integrand = f"integrands.py:{name}"
-        return sq.Study(integrand, inputs, tmp_path / "s.sqlite", 64, **(fixed | settings))
+        return sq.Study(integrand, inputs, tmp_path / "s.sqlite", runs, **(fixed | settings))
 
     return study

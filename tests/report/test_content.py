@@ -43,6 +43,14 @@ def test_numbers_are_those_of_the_estimate(good):
     assert json.loads(good.json)["versions"]["steinquad"] == sq.__version__
 
 
+def test_settings_that_are_numbers_of_numpy_are_plain_in_json(make, tmp_path):
+    study = make(runs=np.int64(40), until={"std": np.float32(0.5)}, seed=np.int64(3))
+    answer = study.run()
+    content = sq.report.write(study, tmp_path / "r.json", estimate=answer)
+    assert json.loads((tmp_path / "r.json").read_text()) == content
+    assert content["study"]["runs"] == 40 and content["study"]["until"] == {"std": 0.5}
+
+
 def test_sobol_points(make, tmp_path):
     study = make(points="sobol", method=sq.QuasiMonteCarlo())
     answer = study.run()

@@ -11,7 +11,7 @@ from numpy.polynomial.legendre import leggauss
 import steinquad as sq
 from steinquad.measures import as_measure
 from steinquad.stein.cdf_legendre import CdfLegendre
-from steinquad.stein.features import index_set
+from steinquad.stein.multi_indices import index_set
 
 LOW, HIGH = -0.5, 1.5
 

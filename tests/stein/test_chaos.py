@@ -1,36 +1,13 @@
-"""Products of orthonormal polynomials, and the index sets that they are taken from."""
-
-import math
+"""Products of orthonormal polynomials: mean zero, unit covariance, in independent coordinates."""
 
 import numpy as np
 import numpyro.distributions as dist
-import pytest
 import scipy.stats as st
 
 import steinquad as sq
 from steinquad.measures import as_measure
-from steinquad.stein.chaos import Chaos, hyperbolic
-
-
-@pytest.mark.parametrize("dim", [1, 2, 5])
-def test_sets_of_total_degree_are_complete(dim):
-    indices = hyperbolic(dim, 4, 1.0, 10_000)
-    assert len(indices) == math.comb(dim + 4, 4) - 1
-    assert len(np.unique(indices, axis=0)) == len(indices)
-    assert set(indices.sum(axis=1)) <= {1, 2, 3, 4}
-
-
-def test_small_norms_keep_powers_and_drop_products():
-    indices = hyperbolic(3, 6, 0.5, 1000)
-    assert [6, 0, 0] in indices.tolist()
-    assert (np.sqrt(indices).sum(axis=1) <= np.sqrt(6) + 1e-9).all()
-    assert len(indices) < len(hyperbolic(3, 6, 0.75, 1000)) < len(hyperbolic(3, 6, 1.0, 1000))
-
-
-def test_too_many_are_refused_early():
-    assert hyperbolic(200, 20, 1.0, 3000) is None
-    assert hyperbolic(2, 2, 1.0, 5) is not None
-    assert hyperbolic(2, 2, 1.0, 4) is None
+from steinquad.stein.chaos import Chaos
+from steinquad.stein.multi_indices import hyperbolic, products
 
 
 def test_products_have_mean_zero_and_unit_covariance():
@@ -79,4 +56,4 @@ def test_products_are_those_of_the_tables():
     chaos = Chaos.of(as_measure(sq.Product({"a": st.gamma(3.0), "b": st.norm(), "c": st.norm()})))
     x = np.random.default_rng(0).gamma(3.0, size=(7, 3))
     indices = np.array([[2, 0, 0], [1, 3, 0]])
-    np.testing.assert_array_equal(chaos(x, indices), chaos.products(chaos.tables(x, 4), indices))
+    np.testing.assert_array_equal(chaos(x, indices), products(chaos.tables(x, 4), indices))

@@ -34,6 +34,8 @@ def test_settings_are_refused_before_anything_is_evaluated(tmp_path, settings, w
         ({"every": 0}, "every is 0"),
         ({"until": {"var": 1.0}}, "until is"),
         ({"until": {"std": -1.0}}, "until is"),
+        ({"until": {"std": True}}, "until is"),
+        ({"until": {"std": float("nan")}}, "until is"),
         ({"until": {}}, "until is"),
         ({"outputs": []}, "outputs is"),
         ({"outputs": "f"}, "outputs is 'f'"),

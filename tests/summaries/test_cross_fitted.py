@@ -82,6 +82,14 @@ def test_the_default_method_says_nothing_else_than_its_winner():
     assert sq.Stack().winner(est.fit).name == est.method.removeprefix("Stack: ")
 
 
+def test_the_estimate_of_another_method_names_no_winner():
+    """The values then speak alone, as without a model."""
+    data, measure = drawn(1, 100, seed=0), normals(1)
+    est = sq.estimate(data, measure=measure, method=sq.Polynomial())
+    found = sq.distribution(data, measure=measure, method=sq.Stack(), estimate=est)
+    assert found == sq.distribution(data, method=sq.MonteCarlo())
+
+
 @dataclass(frozen=True)
 class Predicts(sq.Method):
     """A method whose model of f is a given function of what it was fitted to."""

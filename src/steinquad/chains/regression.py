@@ -12,7 +12,8 @@ import scipy.linalg
 
 from steinquad._types import Array
 from steinquad.dataset import Dataset
-from steinquad.stein.features import HYPERBOLIC_FROM, Features
+from steinquad.stein.features import Features
+from steinquad.stein.multi_indices import HYPERBOLIC_FROM
 from steinquad.stein.score_polynomials import ScorePolynomials
 from steinquad.stein.score_quadratics import ScoreQuadratics
 

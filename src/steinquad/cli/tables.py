@@ -72,11 +72,11 @@ def select(table: pa.Table, option: str, columns: str) -> Array:
     """
     parts = []
     for name in column_names(columns):
-        found = table.schema.get_all_field_indices(name)
-        if len(found) != 1:
-            known = f"it {len(found)} times" if found else listed(table.column_names)
+        places = table.schema.get_all_field_indices(name)
+        if len(places) != 1:
+            known = f"it {len(places)} times" if places else listed(table.column_names)
             raise InputError(f"{option} names column {name!r}; the file has {known}.")
-        parts.append(_numbers(table.column(found[0]), f"{option} names column {name!r}"))
+        parts.append(_numbers(table.column(places[0]), f"{option} names column {name!r}"))
     return np.stack(parts, axis=1)
 
 

@@ -77,10 +77,8 @@ class Measure(ABC):
     def cdf(self, x: Array) -> Array:
         """Distribution function of each coordinate, (n, d) -> (n, d).
 
-        Only measures with independent coordinates provide it.
-
-        It turns draws into uniform variables, from which `CdfLegendre` builds polynomials of mean
-        zero. Values are 0 and 1 beyond the sides of the support.
+        Only measures with independent coordinates provide it. Values are 0 and 1 beyond the sides
+        of the support.
         """
         raise self._missing("cdf")
 

@@ -73,10 +73,8 @@ class LogDensity(Measure):
     def score(self, x: Array) -> Array:
         """Gradient of the log density, (n, d) -> (n, d), by automatic differentiation.
 
-        Compiled for every number of points.
-
-        With `derivative="forward"` it is NaN where the density is zero; with `sequential` the
-        points are evaluated one after the other.
+        Compiled for every number of points. With `derivative="forward"` it is NaN where the
+        density is zero; with `sequential` the points are evaluated one after the other.
         """
         x = as_points("x", x, self.dim)
         return np.array(self._scores(jnp.asarray(x)), dtype=np.float64)

@@ -154,9 +154,7 @@ def combined(
 ) -> list[tuple[float, Product]] | None:
     """The product of independent mixtures: all choices of a component from each.
 
-    None where they are more than `MOST_COMPONENTS`.
-
-    The number of choices is the product of the numbers of components, which is why it is limited.
+    None where they are more than `MOST_COMPONENTS`: their number is a product itself.
 
     Args:
         parts: for each block, the weights and products of its mixture.

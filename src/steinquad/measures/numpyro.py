@@ -106,9 +106,8 @@ class NumpyroMeasure(Measure):
     def sample(self, n: int, *, seed: int) -> Array:
         """Draws (n, d) from numpyro's sampler, or by inverting the cdf where it has none.
 
-        The same seed gives the same draws.
-
-        They are computed in float64, also for a distribution that was made in 32-bit types.
+        The same seed gives the same draws, in float64 also where the distribution was made in
+        32-bit types.
         """
         if not self._has_sample:
             return super().sample(n, seed=seed)

@@ -20,7 +20,8 @@ from steinquad.methods.base import Method
 from steinquad.methods.monte_carlo import not_a_sample
 from steinquad.points import Points
 from steinquad.posterior.linear import Factored, LinearPosterior, factor
-from steinquad.stein.chaos import Chaos, hyperbolic
+from steinquad.stein.chaos import Chaos
+from steinquad.stein.multi_indices import hyperbolic, products
 
 __all__ = ["PolynomialChaos"]
 
@@ -201,7 +202,7 @@ def _candidate_sets(measure: Measure | None, x: Array) -> Iterator[list[_Candida
                     break
                 indices = chaos.allowed(indices)
                 if not family or len(indices) > len(family[-1].indices):
-                    family.append(_Candidates(chaos, indices, chaos.products(tables, indices)))
+                    family.append(_Candidates(chaos, indices, products(tables, indices)))
             if family:
                 yield family
 

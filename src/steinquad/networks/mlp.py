@@ -78,9 +78,8 @@ class MLP(eqx.Module):
     def hidden(self, z: jax.Array) -> tuple[list[jax.Array], list[jax.Array]]:
         """Activations and their derivatives in every activation layer, at one point `(d,)`.
 
-        Two lists of `depth` arrays.
-
-        The last values times the last weights are the field; the slopes make its divergence.
+        Two lists of `depth` arrays: the last values times the last weights are the field, the
+        slopes make its divergence.
         """
         return hidden(self.weights[:-1], self.biases[:-1], self.activation, z)
 
@@ -92,9 +91,8 @@ class MLP(eqx.Module):
     def image(self, inputs: SteinInputs, frame: NetworkFrame) -> jax.Array:
         """S_m[u] at one point, (k,).
 
-        Drift times field plus divergence, exact, without automatic differentiation.
-
-        Its mean under the measure is zero for any weights.
+        Drift times field plus divergence, exact, without automatic differentiation; its mean under
+        the measure is zero for any weights.
 
         Args:
             inputs: the point with its drift and multipliers.

@@ -11,6 +11,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+from steinquad._types import is_count
 from steinquad.errors import InputError
 from steinquad.paper import methods
 from steinquad.paper.items import ITEMS
@@ -87,7 +88,7 @@ class Preset:
         numbers = [self.seeds, self.max_steps, *self.n, *self.d]
         numbers += [*self.steps.values(), *self.most.values()]
         for value in numbers:
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            if not is_count(value, 1):
                 raise InputError(f"{where} has {value!r}; give integers >= 1.")
 
 

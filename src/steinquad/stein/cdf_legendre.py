@@ -14,7 +14,8 @@ from steinquad._types import Array
 from steinquad.dataset import Dataset
 from steinquad.measures.base import Measure
 from steinquad.measures.factors import Factors
-from steinquad.stein.features import PolynomialFeatures, index_set
+from steinquad.stein.features import PolynomialFeatures
+from steinquad.stein.multi_indices import index_set, products
 
 __all__ = ["CdfLegendre"]
 
@@ -64,9 +65,6 @@ class CdfLegendre(PolynomialFeatures):
         """The points as uniform variables, (n, d).
 
         Each coordinate through its distribution function, whitened first if need be.
-
-        Under the measure the result is uniform on the unit cube, so it also shows whether draws
-        fit their measure.
         """
         if isinstance(self.distribution, Factors):
             z = self.distribution.affine.points(x)
@@ -80,13 +78,9 @@ class CdfLegendre(PolynomialFeatures):
         del score
         t = 2.0 * self.uniform(x) - 1.0
         norms = np.sqrt(2.0 * np.arange(order + 1) + 1.0)
-        tables = [legendre.legvander(t[:, i], order) * norms for i in range(self.dim)]
-        indices = index_set(self.dim, order)
-        values = np.ones((len(indices), len(x)))
-        for row, index in zip(values, indices, strict=True):
-            for i in np.flatnonzero(index):
-                row *= tables[i][:, index[i]]
-        return values.T
+        tables = [np.asarray(legendre.legvander(t_i, order) * norms, np.float64) for t_i in t.T]
+        # Column by column in memory: a regression goes through them one after the other.
+        return np.asfortranarray(products(tables, index_set(self.dim, order)))
 
 
 def _distribution(measure: Measure | None) -> Measure | Factors | None:

@@ -4,9 +4,7 @@ Each product has mean zero, variance one and no correlation with any other, so t
 model is the sum of its squared coefficients.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Literal
 from weakref import WeakKeyDictionary
 
@@ -16,10 +14,10 @@ from steinquad._types import Array
 from steinquad.measures.base import Measure
 from steinquad.measures.factors import Factors
 from steinquad.measures.marginal import Marginal
+from steinquad.stein.multi_indices import products
 from steinquad.stein.orthonormal import NormalScores, Orthonormal, Polynomials
 
-__all__ = ["Chaos", "hyperbolic"]
-
+__all__ = ["Chaos"]
 
 # Of every measure that is alive: quantiles of some distributions are found by descent.
 _kept: WeakKeyDictionary[Measure, dict[str, "Chaos | None"]] = WeakKeyDictionary()
@@ -72,38 +70,26 @@ class Chaos:
         """Whether normal scores would be the same: every coordinate is normal or uniform."""
         return all(map(_classical, self.factors.components[0]))
 
-    def tables(self, x: Array, degree: int) -> list[Array]:
-        """Polynomials of every coordinate up to a degree, or their highest, at points (n, d)."""
-        z = self.factors.affine.points(x)
-        return [
-            family(z[:, i], min(degree, family.highest)) for i, family in enumerate(self.families)
-        ]
-
-    def products(self, tables: Sequence[Array], indices: np.ndarray) -> Array:
-        """Values of the products, (n, len(indices)), from the tables of the coordinates.
+    def tables(self, x: Array, degrees: int | np.ndarray) -> list[Array]:
+        """Polynomials of every coordinate at points (n, d), from degree 0 on; see `products`.
 
         Args:
-            tables: of `tables`, to a degree as high as that of any index.
-            indices: degrees in each coordinate, (S, d).
+            x: the points.
+            degrees: the largest, of each coordinate (d,) or of all; no more than there are.
         """
-        values = np.ones((len(tables[0]), len(indices)))
-        for i, table in enumerate(tables):
-            used = np.flatnonzero(indices[:, i])
-            values[:, used] *= table[:, indices[used, i]]
-        return values
+        z = self.factors.affine.points(x)
+        most = np.minimum(degrees, [family.highest for family in self.families]).tolist()
+        return [
+            family(z[:, i], k) if k else np.ones((len(z), 1))
+            for i, (family, k) in enumerate(zip(self.families, most, strict=True))
+        ]
 
     def __call__(self, x: Array, indices: np.ndarray) -> Array:
         """Values of the products at points, (n, d) -> (n, len(indices)).
 
         Polynomials are computed of those coordinates only that the products have.
         """
-        z = self.factors.affine.points(x)
-        values = np.ones((len(z), len(indices)))
-        for i in np.flatnonzero(indices.any(axis=0)):
-            used = np.flatnonzero(indices[:, i])
-            table = self.families[i](z[:, i], int(indices[:, i].max()))
-            values[:, used] *= table[:, indices[used, i]]
-        return values
+        return products(self.tables(x, indices.max(axis=0, initial=0)), indices)
 
     def allowed(self, indices: np.ndarray) -> np.ndarray:
         """Of multi-indices (S, d) whose polynomials exist; under heavy tails few do."""
@@ -113,24 +99,3 @@ class Chaos:
 def _classical(marginal: Marginal) -> bool:
     """Whether it is uniform or normal, with polynomials that are those of its scores or better."""
     return marginal.kind == "uniform" or (marginal.kind == "normal" and not marginal.truncated)
-
-
-@lru_cache(maxsize=64)
-def hyperbolic(dim: int, order: int, norm: float, most: int) -> np.ndarray | None:
-    """Multi-indices with `0 < sum_i k_i^norm <= order^norm`, (S, dim); None for more than `most`.
-
-    Norm 1 has all of total degree `order`; the smaller it is, the fewer products are among them
-    beside the powers of single coordinates.
-    """
-    powers = np.arange(order + 1, dtype=np.float64) ** norm
-    indices, spent = np.zeros((1, dim), dtype=int), np.zeros(1)
-    # Coordinate by coordinate, so that too many are noticed early.
-    for i in range(dim):
-        # The powers are sums of roots: rounding must not drop indices on the edge.
-        fits = spent[:, None] + powers <= order**norm + 1e-9
-        if fits.sum() > most + 1:
-            return None
-        heads, degrees = np.nonzero(fits)
-        indices, spent = indices[heads], spent[heads] + powers[degrees]
-        indices[:, i] = degrees
-    return indices[1:]  # the constant has nothing to add

@@ -28,10 +28,8 @@ def divergence_by_trace(
 ) -> jax.Array:
     """Divergence by the trace identity, for one or two activation layers, (k,).
 
-    Arguments as those of `divergence`.
-
     Coordinates that share a multiplier enter together by one trace; those with a multiplier of
-    their own add a tangent each.
+    their own add a tangent each. Arguments as those of `divergence`.
     """
     total = jnp.zeros(weights[-1].shape[0])
     if frame.shared:
@@ -51,10 +49,8 @@ def divergence_by_tangents(
 ) -> jax.Array:
     """Divergence by one forward tangent a coordinate, for any depth, (k,).
 
-    Arguments as those of `divergence`.
-
-    Its cost grows with the dimension, so shallow networks use the trace identity; it is also an
-    independent check of that one.
+    Its cost grows with the dimension, so shallow networks use the trace identity, which it also
+    checks. Arguments as those of `divergence`.
     """
     every = tuple(range(frame.inner.shape[0]))
     return _diagonal(weights, slopes, frame, every) @ multipliers(inputs, frame)

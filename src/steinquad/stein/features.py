@@ -6,18 +6,15 @@ see `examples/06_own_features.py`.
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
 from steinquad._types import Array
 from steinquad.dataset import Dataset
 from steinquad.measures.base import Measure
+from steinquad.stein.multi_indices import index_set
 
-__all__ = ["Features", "PolynomialFeatures", "index_set"]
-
-HYPERBOLIC_FROM = 6  # dimensions from which on interactions are kept to low orders
-HYPERBOLIC_NORM = 0.75
+__all__ = ["Features", "PolynomialFeatures"]
 
 
 class Features(ABC):
@@ -103,9 +100,8 @@ class Features(ABC):
     def trouble(self, data: Dataset, order: int) -> str | None:
         """A sentence on what makes the answer doubtful, known once they are fitted, or None.
 
-        It goes into the status of the estimate.
-
-        For instance tails so heavy that features of this order have no variance.
+        It goes into the status of the estimate: tails so heavy, for instance, that features of
+        this order have no variance.
 
         Args:
             data: what they were fitted to.
@@ -132,34 +128,3 @@ class PolynomialFeatures(Features):
     def degrees(self, order: int) -> Array:
         """Total degrees, (size(order),), by which a prior expects less of rougher features."""
         return index_set(self.dim, order).sum(axis=1).astype(np.float64)
-
-
-@lru_cache(maxsize=64)
-def index_set(dim: int, order: int) -> np.ndarray:
-    """Multi-indices of degree 1 to `order`, (size, dim), nested in the order.
-
-    Total degree up to five dimensions. Beyond, hyperbolic: `sum_i k_i^q <= order^q` with q = 3/4,
-    which keeps high powers of one coordinate and low ones of products.
-    """
-    q = 1.0 if dim < HYPERBOLIC_FROM else HYPERBOLIC_NORM
-    indices: list[tuple[tuple[int, int], ...]] = []  # each as pairs (coordinate, power)
-
-    def extend(first: int, head: tuple[tuple[int, int], ...], budget: float) -> None:
-        for i in range(first, dim):
-            for power in range(1, order + 1):
-                left = budget - power**q
-                # The powers are sums of roots: rounding must not drop indices on the edge.
-                if left < -1e-9:
-                    break
-                index = (*head, (i, power))
-                indices.append(index)
-                if left >= 1 - 1e-9:
-                    extend(i + 1, index, left)
-
-    extend(0, (), order**q)
-    indices.sort(key=lambda index: (round(sum(p**q for _, p in index) ** (1 / q), 9), index))
-    table = np.zeros((len(indices), dim), dtype=int)
-    for row, index in enumerate(indices):
-        for i, power in index:
-            table[row, i] = power
-    return table

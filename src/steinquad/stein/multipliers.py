@@ -121,10 +121,8 @@ class InverseQuadratic(Multiplier):
 class InverseRoot(Multiplier):
     """m = I / sqrt(|x|^2 + 1).
 
-    Between `Constant` and `InverseQuadratic`, for tails a little heavier than normal ones.
-
-    A field that grows linearly becomes a bounded one. Scalar, so the divergence costs no more than
-    without it.
+    Between `Constant` and `InverseQuadratic`, for tails a little heavier than normal ones: a field
+    that grows linearly becomes a bounded one.
     """
 
     def __call__(self, points: Points) -> tuple[Array, Array]:

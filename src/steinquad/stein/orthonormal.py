@@ -19,7 +19,7 @@ import scipy.special
 from steinquad._types import Array
 from steinquad.measures.marginal import Marginal
 
-__all__ = ["NormalScores", "Orthonormal", "Polynomials"]
+__all__ = ["NormalScores", "Orthonormal", "Polynomials", "hermite"]
 
 HIGHEST = 20  # degree up to which coefficients are computed
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(24)  # of each panel of a quadrature
@@ -101,20 +101,24 @@ class NormalScores:
     def __call__(self, x: Array, degree: int) -> Array:
         """Values of the first polynomials of the scores, (n,) -> (n, degree + 1)."""
         scores = scipy.special.ndtri(self.marginal.cdf(x))
-        return HERMITE(np.clip(scores, -SCORE_LIMIT, SCORE_LIMIT), degree)
+        return hermite()(np.clip(scores, -SCORE_LIMIT, SCORE_LIMIT), degree)
 
 
-def _hermite(center: float, unit: float) -> Orthonormal:
-    return Orthonormal(center, unit, np.zeros(HIGHEST), np.sqrt(np.arange(HIGHEST + 1.0)))
+def hermite(center: float = 0.0, unit: float = 1.0, highest: int = HIGHEST) -> Orthonormal:
+    """Those of a normal distribution.
 
-
-HERMITE = _hermite(0.0, 1.0)
+    Args:
+        center: its mean.
+        unit: its standard deviation.
+        highest: largest degree.
+    """
+    return Orthonormal(center, unit, np.zeros(highest), np.sqrt(np.arange(highest + 1.0)))
 
 
 @lru_cache(maxsize=256)
 def _family(marginal: Marginal) -> Orthonormal | None:
     if marginal.kind == "normal" and not marginal.truncated:
-        return _hermite(marginal.loc, marginal.scale)
+        return hermite(marginal.loc, marginal.scale)
     if marginal.kind == "uniform":
         k = np.arange(HIGHEST + 1.0)
         b = k / np.sqrt(np.maximum(4 * k**2 - 1, 1.0))

@@ -14,8 +14,10 @@ from steinquad.dataset import Dataset, still_obstacle
 from steinquad.measures.affine import Affine
 from steinquad.measures.base import Measure
 from steinquad.points import Points, missing_score
-from steinquad.stein.features import PolynomialFeatures, index_set
+from steinquad.stein.features import PolynomialFeatures
+from steinquad.stein.multi_indices import index_set
 from steinquad.stein.multipliers import Boundary, Constant, Multiplier
+from steinquad.stein.orthonormal import hermite
 from steinquad.support import Support
 
 __all__ = ["ScorePolynomials", "heavy_tail"]
@@ -141,12 +143,7 @@ def heavy_tail(z: Array, score: Array) -> float | None:
 
 def _hermite(z: Array, order: int) -> tuple[Array, Array, Array]:
     """Normalized Hermite polynomials and their first two derivatives, each (order + 1, n)."""
-    values = np.zeros((order + 1, len(z)))
-    values[0] = 1.0
-    previous = np.zeros_like(z)
-    for k in range(order):
-        values[k + 1] = (z * values[k] - np.sqrt(k) * previous) / np.sqrt(k + 1)
-        previous = values[k]
+    values = hermite(highest=order)(z, order).T
     k = np.arange(order + 1.0)[:, None]
     first, second = np.zeros_like(values), np.zeros_like(values)
     first[1:] = np.sqrt(k[1:]) * values[:-1]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from steinquad._types import finite_number, is_count
+from steinquad._types import is_count, is_positive
 from steinquad.errors import InputError, shown
 
 __all__ = ["TARGETS", "Budget"]
@@ -111,4 +111,4 @@ class Budget:
 def _are_targets(until: Any) -> bool:
     if not isinstance(until, Mapping) or not until or not set(until) <= set(TARGETS):
         return False
-    return all((finite_number(value) or 0) > 0 for value in until.values())
+    return all(map(is_positive, until.values()))

@@ -6,9 +6,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
-
-from steinquad._types import SEEDS, finite_number, is_count, is_word
+from steinquad._types import SEEDS, is_count, is_positive, is_word
 from steinquad.errors import InputError, shown
 from steinquad.measures import Measure, as_measure
 from steinquad.methods.base import Method
@@ -144,7 +142,7 @@ class Settings:
         _check_count("retries", self.retries, 0)
         _check_count("workers", 1 if self.workers is None else self.workers, 1)
         limit = self.time_limit
-        if limit is not None and not (finite_number(limit) or 0) > 0:
+        if limit is not None and not is_positive(limit):
             raise InputError.about(
                 "time_limit", f"is {shown(limit)}; give seconds above 0, or None"
             )
@@ -184,5 +182,5 @@ def _check_choice(name: str, value: Any, known: Sequence[str]) -> None:
 
 
 def _check_count(name: str, value: Any, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+    if not is_count(value, least):
         raise InputError.about(name, f"is {shown(value)}; give an integer of at least {least}")

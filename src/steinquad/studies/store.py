@@ -245,10 +245,10 @@ class Store:
             query = (
                 "SELECT failure, COUNT(*) FROM evaluation WHERE status = 'failed' GROUP BY failure"
             )
-            found = dict(reader.execute(query).fetchall())
-            if not all(isinstance(kind, str) for kind in found):
+            counts = dict(reader.execute(query).fetchall())
+            if not all(isinstance(kind, str) for kind in counts):
                 self._name_altered_row()
-            return found
+            return counts
 
     def first_failures(self) -> list[tuple[str, int, int, str]]:
         """For each way of failing, how often it happened and the first example of it.
@@ -262,10 +262,10 @@ class Store:
             "WHERE status = 'failed' GROUP BY failure ORDER BY COUNT(*) DESC"
         )
         with self._reading() as reader:
-            found = reader.execute(query).fetchall()
-            if not all(isinstance(text, str) for row in found for text in (row[0], row[3])):
+            examples = reader.execute(query).fetchall()
+            if not all(isinstance(text, str) for row in examples for text in (row[0], row[3])):
                 self._name_altered_row()
-            return found
+            return examples
 
     def median_and_longest(self) -> tuple[float, float] | None:
         """Seconds of the evaluations that are done, None if there is none.
@@ -379,14 +379,14 @@ class Store:
             stop: the number after the last.
         """
         query = "SELECT * FROM choice WHERE number >= ? AND number < ? ORDER BY number"
-        found: list[Choice] = []
+        choices: list[Choice] = []
         with self._reading() as reader:
             for row in reader.execute(query, (start, stop)):
                 with self._naming(f"choice {row[0]}"):
                     number, text, candidates, chance = _without_checksum(row)
                     point = _numbers(text, self._sizes["inputs"])
-                found.append(Choice(number, point, candidates, chance))
-        return found
+                choices.append(Choice(number, point, candidates, chance))
+        return choices
 
     def keep_estimate(self, n: int, settings: str, record: Mapping[str, Any]) -> None:
         """Keep an answer, so that another run need not compute it again.

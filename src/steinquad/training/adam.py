@@ -58,9 +58,7 @@ class Adam(Optimizer):
         as_positive("learning_rate", self.learning_rate)
 
     def start(self, network: SteinNetwork, data: TrainingSet, flat: bool) -> "_Run":
-        """A training from these weights.
-
-        The gradient there is known, no step taken yet; arguments as those of `fit`.
+        """A training from these weights, no step taken yet; arguments as those of `fit`.
 
         Every run begins with zero moments and with the first batch of the sequence that `seed`
         fixes, so equal arguments give equal runs.

@@ -212,10 +212,8 @@ class MatrixFree:
     def effective(self, alpha: float, beta: float, penalized: Array) -> float | None:
         """gamma by quadrature of the spectrum.
 
-        A stochastic estimate, good to some percent for thousands of weights.
-
-        Weights under a flat prior are left out of the matrix, not eliminated from it, which
-        changes gamma by at most their number.
+        A stochastic estimate, good to some percent for thousands of weights. Weights under a flat
+        prior are left out of the matrix, which changes gamma by at most their number.
         """
         kept = penalized > 0
 

@@ -57,9 +57,7 @@ class HessianFree(Optimizer):
         as_positive("damping", self.damping)
 
     def start(self, network: SteinNetwork, data: TrainingSet, flat: bool) -> "_Run":
-        """A training from these weights.
-
-        The loss there is known, no step taken yet; arguments as those of `fit`.
+        """A training from these weights, no step taken yet; arguments as those of `fit`.
 
         Products with the Gauss-Newton matrix always run as compiled programs, also where a NumPy
         model would suit the network.

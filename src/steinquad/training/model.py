@@ -66,10 +66,8 @@ class ResidualModel(ABC):
     def moments(self, vector: Array) -> tuple[Array, Array]:
         """The squares, and the weighted sum of g - y, (k,) both.
 
-        Error and bias at points held out.
-
-        Dividing the sum by the total weight gives the mean residual, by which theta0 can be
-        corrected with points that training did not see.
+        At points held out they are error and bias: the sum over the total weight is the mean
+        residual, which corrects theta0.
         """
 
     @abstractmethod
@@ -98,8 +96,6 @@ class ResidualModel(ABC):
     @abstractmethod
     def jacobian(self, vector: Array) -> Array:
         """Derivative of the weighted residuals by the weights, (n k, p), all rows at once.
-
-        They take n k p numbers of memory.
 
         For the posterior, which needs rows and not only `J^T J`; not divided by the noise.
         """

@@ -55,11 +55,9 @@ class Sizes(NamedTuple):
 
     @classmethod
     def default(cls) -> "Sizes":
-        """Those that are fastest on this machine.
+        """Those that are fastest on this machine, by the backend of JAX.
 
-        Small blocks for a processor's cache, large ones for an accelerator.
-
-        The backend of JAX decides: 256 points a block on a CPU, 65,536 elsewhere.
+        256 points a block for the cache of a CPU, 65,536 for an accelerator.
         """
         return cls(256 if jax.default_backend() == "cpu" else 65536)
 
@@ -133,10 +131,8 @@ class TrainingSet(eqx.Module):
     def merged(self) -> Block:
         """All points, padding and all, as one block of NumPy arrays (n, ...).
 
-        For what does not go block by block.
-
-        Points keep their order, with the padding last; drop the rows of weight zero where they
-        would cost time.
+        For what does not go block by block. Points keep their order, with the padding last; its
+        rows have weight zero.
         """
         return jax.tree.map(
             lambda a: np.asarray(a).reshape(a.shape[0] * a.shape[1], *a.shape[2:]), self.blocks
@@ -175,9 +171,8 @@ class Penalty(NamedTuple):
 def flatten(network: SteinNetwork) -> Array:
     """All parameters of a network as one NumPy vector, (p,), in the order of its leaves.
 
-    theta0 comes first; `unflatten` is its inverse.
-
-    Optimizers and linear algebra work on this vector, whatever the kind of field is.
+    Optimizers and linear algebra work on this vector, whatever the kind of field is; `unflatten`
+    is the inverse.
     """
     return np.concatenate([np.ravel(leaf) for leaf in jax.tree.leaves(network)])
 
@@ -202,9 +197,7 @@ def unflatten(vector: Any, like: SteinNetwork) -> SteinNetwork:
 
 
 def theta0_entries(like: SteinNetwork) -> np.ndarray:
-    """Where the flat vector holds theta0.
-
-    A mask (p,), for penalties that leave it out and answers that are about it alone.
+    """Where the flat vector holds theta0, a mask (p,).
 
     Read from the structure of the network, so that nobody relies on theta0 being first.
     """
@@ -237,10 +230,7 @@ def compiled_values(vector: jax.Array | Array, like: SteinNetwork, data: Trainin
 def predict(network: SteinNetwork, data: TrainingSet) -> Array:
     """g at the points of a set, (n, k), by the faster of NumPy and a compiled program.
 
-    Padding is cut off.
-
-    For values only: no derivative is taken, and the result is a NumPy array in the units in which
-    the network was trained.
+    In the units in which the network was trained, and without the padding.
     """
     if jax.default_backend() == "cpu" and numpy_backend.suits(network):
         return numpy_backend.values(network, data.merged().inputs, data.frame)[: data.n]
@@ -277,10 +267,8 @@ def value_and_gradient(
 ) -> tuple[jax.Array, jax.Array]:
     """The loss and its gradient (p,), accumulated block by block, in one compiled program.
 
+    The gradient of each block is taken inside the loop, so that memory is that of one block.
     Arguments as those of `loss`.
-
-    The gradient of each block is taken inside the loop, so that memory is that of one block and
-    not of all intermediate values.
     """
     total = jnp.sum(data.blocks.weights)
 
@@ -301,11 +289,8 @@ def _block_loss(
 
 
 def strengths(like: SteinNetwork, penalty: Penalty) -> jax.Array:
-    """lambda of every parameter, (p,).
+    """lambda of every parameter, (p,): that of the penalty, and 0 on theta0 unless penalized.
 
-    That of the penalty, and 0 on theta0 unless it is penalized.
-
-    The penalty is then `sum(strengths * theta^2)`, and its gradient needs no case distinction
-    between theta0 and the weights.
+    The penalty is then `sum(strengths * theta^2)`, without a case for theta0.
     """
     return penalty.strength * jnp.where(theta0_entries(like), penalty.theta0, 1.0)

@@ -45,9 +45,7 @@ class TrainingRun(ABC):
 
 
 class Stepwise(TrainingRun):
-    """A training whose steps can be taken one at a time.
-
-    An optimizer writes `step`, the loop is here.
+    """A training whose steps can be taken one at a time: an optimizer writes `step`.
 
     Between two steps all its state is in the object, which is what `resumable` optimizers rely on.
     """

@@ -71,10 +71,7 @@ class Track:
         return len(self.losses)
 
     def add(self, step: Step) -> None:
-        """Note a step.
-
-        Its loss, its integrals, and what held-out points or the noise say of it, where that is
-        due.
+        """Note the loss and integrals of a step, and what held-out points or the noise say of it.
 
         Weights are copied only where they become the best, since optimizers may reuse their
         arrays.

@@ -143,10 +143,10 @@ def _json(text: str) -> Any:
     """JSON in which no key comes twice: nobody knows which of the two was meant."""
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
+        table = dict(pairs)
+        if len(table) < len(pairs):
             raise ValueError("a key comes twice")
-        return found
+        return table
 
     return json.loads(text, object_pairs_hook=unique)
 

@@ -138,9 +138,9 @@ def _version_by_name(described: Any) -> str:
     for part in path.split("."):
         named = getattr(named, part, None)
     named = getattr(named, "__func__", named)  # of a class method
-    found = named is described or getattr(named, "__wrapped__", None) is described
+    same = named is described or getattr(named, "__wrapped__", None) is described
     typed = getattr(getattr(described, "__code__", None), "co_filename", "").startswith("<")
-    return _version_in_memory(module) if found and not typed else ""
+    return _version_in_memory(module) if same and not typed else ""
 
 
 def version_of_command(call: Call) -> str:

@@ -110,8 +110,8 @@ def outlive_parent() -> None:
 def _kill_all(find: Callable[[], list[int]]) -> None:
     """Killed processes start no others, so it is repeated until nobody is left."""
     deadline = time.monotonic() + PATIENCE
-    while (found := find()) and time.monotonic() < deadline:
-        for process in found:
+    while (left := find()) and time.monotonic() < deadline:
+        for process in left:
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(process, signal.SIGKILL)
         time.sleep(0.001)
@@ -147,8 +147,8 @@ def _reap() -> dict[int, int]:
     """Children that have ended."""
     ended: dict[int, int] = {}
     with suppress(ChildProcessError):  # there are none any more
-        while (found := os.waitpid(-1, os.WNOHANG))[0]:
-            ended[found[0]] = found[1]
+        while (child := os.waitpid(-1, os.WNOHANG))[0]:
+            ended[child[0]] = child[1]
     return ended
 
 
