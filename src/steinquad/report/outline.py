@@ -135,7 +135,7 @@ def _candidates(candidates: list[dict[str, Any]]) -> Iterator[Block]:
         (
             each["method"],
             "–" if each["held_out_rms"] is None else percent(each["held_out_rms"]),
-            percent(_average(each["weight"])),
+            percent(_share(each["weight"])),
             each["note"],
         )
         for each in candidates
@@ -148,7 +148,7 @@ def _candidates(candidates: list[dict[str, Any]]) -> Iterator[Block]:
     )
 
 
-def _average(weight: float | list[float]) -> float:
+def _share(weight: float | list[float]) -> float:
     """Of one output, or over several."""
     weights = weight if isinstance(weight, list) else [weight]
     return sum(weights) / len(weights)
