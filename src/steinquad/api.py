@@ -53,7 +53,9 @@ def integrate(
 
     Args:
         f: the integrand, a NumPy batch (n, d) -> (n,), or (n, k) for k integrands at once.
-        measure: a numpyro distribution, a frozen scipy.stats one, or a measure of this library.
+        measure: a numpyro distribution, a frozen scipy.stats one or a `gaussian_kde`, one of
+            chaospy or OpenTURNS, an input of uqtestfuns, a dict or list of independent ones, or
+            a measure of this library.
         n: number of evaluations; for `Draws` the default is all of them. With `rtol` that of the
             first round, 200 by default.
         method: how to estimate; by default `Choose()`, which takes the best of all methods that

@@ -11,10 +11,9 @@ import scipy  # its `stats` are slow to import, and only when they are first use
 
 from steinquad.errors import InputError
 from steinquad.measures.base import Measure
-from steinquad.measures.convert import as_measure
+from steinquad.measures.convert import Product, as_measure
 from steinquad.measures.empirical import Empirical
 from steinquad.measures.mixture import Mixture
-from steinquad.measures.product import Product
 from steinquad.measures.truncated import Truncated
 from steinquad.studies._toml import REQUIRED, PlacedError, TomlTable
 from steinquad.studies.calls.answers import number_in
