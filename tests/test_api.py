@@ -1,5 +1,6 @@
 """The entry points: what they complete, pass on and note; see test_interface for contracts."""
 
+import re
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 import steinquad as sq
 from steinquad.fit import ConstantModel
+from steinquad.measures import as_measure
 
 MC = sq.MonteCarlo()
 
@@ -105,6 +107,18 @@ def test_folds_are_an_integer_but_one(folds):
 def test_answers_of_f_that_are_no_numbers_are_one_sentence(f, message):
     with pytest.raises(sq.InputError, match=f"^{message}"):
         sq.integrate(f, normal(1), n=20, method=MC)
+
+
+@pytest.mark.parametrize("d", [1, 2, 8])
+def test_the_point_where_f_has_no_value_is_shown(d):
+    def f(x):
+        return np.where(np.arange(len(x)) == 7, np.nan, x[:, 0])
+
+    with pytest.raises(sq.InputError, match="first in row 7, at x = ") as error:
+        sq.integrate(f, normal(d), n=20, method=MC)
+    shown = re.search(r"x = \((.*?)\)", str(error.value))[1].removesuffix(", ...").split(", ")
+    x = as_measure(normal(d)).sample(20, seed=0)[7]
+    np.testing.assert_allclose([float(value) for value in shown], x[:6], rtol=1e-5)
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from steinquad._types import (
 )
 from steinquad.dataset import Dataset, check_inside
 from steinquad.designs import Design, Sample
-from steinquad.errors import InputError, shown
+from steinquad.errors import InputError, shown, shown_point
 from steinquad.estimate import Estimate
 from steinquad.fit import Context, Status, WarmStart
 from steinquad.measures import Draws, Measure, as_measure
@@ -199,7 +199,8 @@ def _complete(data: Dataset, measure: Measure) -> Dataset:
     if not np.isfinite(score).all():
         row = int(np.flatnonzero(~np.isfinite(score).all(axis=1))[0])
         raise InputError(
-            f"measure has a score that is not finite at row {row} of x; "
+            f"measure has a score that is not finite at row {row} of x, "
+            f"{shown_point(data.x[row])}; "
             "remove points on the boundary of the support."
         )
     return data.completed(score, measure.support, measure.names)
