@@ -126,7 +126,8 @@ def _normal(dist: Any) -> Any:
     held: dict[str, Any] = getattr(dist, "_parameters", {})
     try:
         mean, covariance = (np.asarray(held[k], np.float64) for k in ("mean", "covariance"))
-        normal: Any = st.multivariate_normal(mean, covariance)
+        multivariate: Any = st.multivariate_normal  # whose stubs take no matrix
+        normal = multivariate(mean, covariance)
         x = mean + np.sqrt(np.diag(covariance)) * np.linspace(-1.0, 1.0, len(mean))
         same = np.allclose(dist.pdf(x[:, None]), normal.pdf(x), rtol=1e-9, atol=0)
     except (KeyError, TypeError, ValueError, np.linalg.LinAlgError):

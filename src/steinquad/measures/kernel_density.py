@@ -56,7 +56,7 @@ class KernelDensity(Measure):
         """
         x = as_points("x", x, self.dim)
         pulls = self._by_batches(x, lambda z: self._shares(z) @ self._centers - z)
-        return scipy.linalg.solve_triangular(self._factor, pulls.T, lower=True, trans="T").T
+        return scipy.linalg.solve_triangular(self._factor.T, pulls.T).T
 
     def log_density(self, x: Array) -> Array:
         """Normalized log density at each point, (n, d) -> (n,).
@@ -64,7 +64,7 @@ class KernelDensity(Measure):
         By `logsumexp` over the centers; finite at every point, since the support is all of R^d.
         """
         x = as_points("x", x, self.dim)
-        logs = self._by_batches(x, lambda z: logsumexp(self._logs(z), axis=1, keepdims=True))
+        logs = self._by_batches(x, lambda z: np.asarray(logsumexp(self._logs(z), axis=1))[:, None])
         volume = np.log(np.diag(self._factor)).sum() + self.dim / 2 * np.log(2 * np.pi)
         return logs[:, 0] - volume
 

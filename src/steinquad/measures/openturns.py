@@ -79,7 +79,8 @@ def from_openturns(dist: Any) -> Any:
     copula = _kind(dist.getCopula())
     if copula == "NormalCopula" and all(_kind(part) == "Normal" for part in marginals):
         # Not under their names: SciPy's normal has none, and they are no blocks of a product.
-        return st.multivariate_normal(np.array(dist.getMean()), np.array(dist.getCovariance()))
+        normal: Any = st.multivariate_normal  # whose stubs take no matrix
+        return normal(np.array(dist.getMean()), np.array(dist.getCovariance()))
     raise InputError(f"measure {name} has coordinates that depend on each other; {instead}.")
 
 
