@@ -131,7 +131,7 @@ def test_the_point_where_f_has_no_value_is_shown(d):
         ({"rtol": np.array([0.1, 0.2])}, "rtol is array"),
         ({"vectorized": np.array([True, False])}, "vectorized is array"),
         ({"folds": np.array([2, 3])}, "folds is array"),
-        ({"progress": "bar"}, "progress is 'bar'; pass a function"),
+        ({"progress": "bar"}, "progress is 'bar'; pass a function, True for a bar, or None"),
     ],
 )
 def test_options_out_of_range_are_one_sentence(options, message):

@@ -13,6 +13,7 @@ __all__ = [
     "Array",
     "ArrayLike",
     "Progress",
+    "ProgressOption",
     "Watch",
     "as_count",
     "as_finite",
@@ -39,6 +40,9 @@ Array: TypeAlias = NDArray[np.float64]
 
 # Called with (step, total, loss) after every training step.
 Progress: TypeAlias = Callable[[int, int, float], None]
+
+# What users may ask for: a bar, their own function, or nothing.
+ProgressOption: TypeAlias = Progress | bool | None
 
 
 def no_progress(step: int, total: int, loss: float) -> None:
