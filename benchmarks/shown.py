@@ -16,20 +16,26 @@ from typing import Any
 import numpy as np
 
 ROOT = Path(__file__).parents[1]
-SHOWN = re.compile(r"^```python\n(.*?)^```\n\n```\n.*?^```", re.DOTALL | re.MULTILINE)
-BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
+# A Python block, and what is shown of its output, if anything.
+BLOCK = re.compile(r"^```python\n(.*?)^```\n(\n```\n.*?^```\n)?", re.DOTALL | re.MULTILINE)
 
 
 def main() -> None:
     for page in ("README.md", "docs/index.md"):
-        text, known = (ROOT / page).read_text(), {}
-        printed = [output(block, known) for block in BLOCK.findall(text)]
-        answers = iter(line for line in printed if line)
-        text = SHOWN.sub(
-            lambda found: f"```python\n{found[1]}```\n\n```\n{next(answers)}```", text
-        )
-        (ROOT / page).write_text(text)
+        (ROOT / page).write_text(renewed((ROOT / page).read_text()))
     draw()
+
+
+def renewed(text: str) -> str:
+    """A page with what its blocks print today."""
+    known: dict[str, Any] = {}
+
+    def block_and_output(found: re.Match[str]) -> str:
+        printed = output(found[1], known)
+        shown = f"\n```\n{printed}```\n" if printed else ""
+        return f"```python\n{found[1]}```\n{shown}"
+
+    return BLOCK.sub(block_and_output, text)
 
 
 def output(block: str, known: dict[str, Any]) -> str:
@@ -43,7 +49,7 @@ def output(block: str, known: dict[str, Any]) -> str:
 def draw() -> None:
     """The first answer of the quickstart, smaller than it is drawn by itself."""
     known: dict[str, Any] = {}
-    output(BLOCK.findall((ROOT / "docs" / "index.md").read_text())[0], known)
+    output(BLOCK.findall((ROOT / "docs" / "index.md").read_text())[0][0], known)
     figure = known["est"].plot(truth=float(np.exp(0.05)))
     figure.savefig(ROOT / "docs" / "figures" / "quickstart.png", dpi=110)
 
