@@ -1,5 +1,6 @@
 """The entry points: what they complete, pass on and note; see test_interface for contracts."""
 
+import re
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -10,6 +11,7 @@ import scipy.stats
 
 import steinquad as sq
 from steinquad.fit import ConstantModel
+from steinquad.measures import as_measure
 from steinquad.measures.scipy import ScipyMeasure
 
 MC = sq.MonteCarlo()
@@ -139,6 +141,18 @@ def test_answers_of_f_that_are_no_numbers_are_one_sentence(f, message):
         sq.integrate(f, normal(1), n=20, method=MC)
 
 
+@pytest.mark.parametrize("d", [1, 2, 8])
+def test_the_point_where_f_has_no_value_is_shown(d):
+    def f(x):
+        return np.where(np.arange(len(x)) == 7, np.nan, x[:, 0])
+
+    with pytest.raises(sq.InputError, match="first in row 7, at x = ") as error:
+        sq.integrate(f, normal(d), n=20, method=MC)
+    shown = re.search(r"x = \((.*?)\)", str(error.value))[1].removesuffix(", ...").split(", ")
+    x = as_measure(normal(d)).sample(20, seed=0)[7]
+    np.testing.assert_allclose([float(value) for value in shown], x[:6], rtol=1e-5)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -149,7 +163,7 @@ def test_answers_of_f_that_are_no_numbers_are_one_sentence(f, message):
         ({"rtol": np.array([0.1, 0.2])}, "rtol is array"),
         ({"vectorized": np.array([True, False])}, "vectorized is array"),
         ({"folds": np.array([2, 3])}, "folds is array"),
-        ({"progress": "bar"}, "progress is 'bar'; pass a function"),
+        ({"progress": "bar"}, "progress is 'bar'; pass a function, True for a bar, or None"),
     ],
 )
 def test_options_out_of_range_are_one_sentence(options, message):

@@ -3,7 +3,7 @@
     core <- measures <- kernels <- stein <- networks <- training <- posterior <- fitting <- methods
     core <- measures <- designs <- methods <- api;   designs <- problems;   checking <- fitting
     api <- summaries, chains;   all these <- studies <- report;   core <- plotting
-    core <- terminal;   all but studies and report <- paper;   all <- cli
+    core <- terminal <- api;   all but studies and report <- paper;   all <- cli
 
 Imports inside functions count too; those under TYPE_CHECKING do not. What is private to a unit, a
 module or a name that begins with an underscore, stays there.
@@ -26,7 +26,8 @@ CORE = {
     *("_files", "_fork", "support", "dataset", "binomial"),
 }
 CHAIN = (
-    *("measures", "points", "fit", "checking", "estimate", "kernels", "stein"),
+    *("measures", "points", "fit", "checking", "candidates", "estimate_html", "estimate"),
+    *("kernels", "stein"),
     *("networks", "training", "posterior"),
     *("fitting", "methods", "api"),
 )
@@ -37,12 +38,12 @@ ALLOWED = {
     **{unit: CORE | set(CHAIN[: i + 1]) for i, unit in enumerate(CHAIN)},
     "methods": CORE | set(CHAIN) - {"api"} | {"designs"},
     "_tolerance": CORE | {"measures", "points", "fit", "estimate", "designs"},
-    "api": CORE | set(CHAIN) | {"designs", "_tolerance"},
+    "api": CORE | set(CHAIN) | {"designs", "_tolerance", "terminal"},
     "designs": CORE | {"measures", "designs"},
     "problems": CORE | {"measures", "designs", "problems"},
-    "summaries": CORE | set(CHAIN) | {"summaries"},
-    "chains": CORE | set(CHAIN) | {"designs", "chains"},
-    "studies": LIBRARY | {"studies"},
+    "summaries": CORE | set(CHAIN) | {"summaries", "terminal"},
+    "chains": CORE | set(CHAIN) | {"designs", "chains", "terminal"},
+    "studies": LIBRARY | {"studies", "terminal"},
     "report": LIBRARY | {"studies", "report"},
     "paper": LIBRARY | {"__init__", "paper", "plotting", "terminal"},
     "__init__": LIBRARY | {"studies", "report"},

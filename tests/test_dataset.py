@@ -25,7 +25,7 @@ FX = np.cos(X).sum(axis=1)
         ({"x": np.zeros((20, 0)), "score": None}, "x has no columns"),
         ({"score": np.zeros((20, 3))}, r"shape \(20, 3\) but the points have shape \(20, 2\)"),
         ({"x": np.full((20, 2), np.nan)}, "x contains NaN"),
-        ({"fx": np.append(np.ones(19), np.inf)}, "fx contains inf .*row 19"),
+        ({"fx": np.append(np.ones(19), np.inf)}, r"fx contains inf .*row 19, at x = \(.*, .*\)\)"),
         ({"score": np.full((20, 2), np.nan)}, "score contains NaN"),
         ({"x": X[:1], "fx": [1.0], "score": None}, "x has 1 point; give at least 2"),
         ({"fx": ["a"] * 20}, "fx is not numeric"),

@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 
-from steinquad.errors import InputError, shown
+from steinquad.errors import InputError, shown, shown_point
 
 
 def test_an_error_knows_its_argument_and_problem():
@@ -37,3 +37,8 @@ def test_values_are_shown_short_and_on_one_line():
     assert "\n" not in shown(np.zeros((30, 3))) and len(shown("x" * 1000)) == 80
     assert shown(10**5000) == "int that cannot be printed"
     assert shown(Unprintable()) == "Unprintable that cannot be printed"
+
+
+def test_a_point_is_short_and_has_the_digits_to_find_it_by():
+    assert shown_point(np.array([1 / 3, -2e-9])) == "x = (0.333333, -2e-09)"
+    assert shown_point(np.zeros(1000)) == "x = (0, 0, 0, 0, 0, 0, ...)"

@@ -1,6 +1,7 @@
 """The answer: intervals, digits, plain numbers, and the model at new points."""
 
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -54,6 +55,16 @@ def test_the_record_is_plain_and_says_no_more_than_it_must():
     one = estimate(1.0, 0.1).to_dict()
     assert not {"covariance", "check", "candidates"} & one.keys()
     assert one["interval95"] == list(estimate(1.0, 0.1).interval(0.95))
+
+
+def test_a_notebook_shows_what_is_printed():
+    one = estimate(1.0, 0.1)
+    shown = re.sub(r"<[^>]+>|&nbsp;", " ", one._repr_html_())
+    words = re.sub(r"[-+:±()]", " ", str(one)).split()
+    assert set(words) <= set(re.sub(r"[-+:±()]", " ", shown).split())
+    assert "candidates" not in shown
+    rows = ({"method": "A<b>", "held_out_rms": 0.1, "chosen": True},)
+    assert "A&lt;b&gt;" in replace(one, candidates=rows)._repr_html_()
 
 
 @pytest.mark.parametrize(

@@ -10,12 +10,13 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from steinquad.errors import InputError, shown
+from steinquad.errors import InputError, shown, shown_point
 
 __all__ = [
     "Array",
     "ArrayLike",
     "Progress",
+    "ProgressOption",
     "Watch",
     "as_count",
     "as_finite",
@@ -47,6 +48,9 @@ Array: TypeAlias = NDArray[np.float64]
 # Called with (step, total, loss) after every training step.
 Progress: TypeAlias = Callable[[int, int, float], None]
 
+# What users may ask for: a bar, their own function, or nothing.
+ProgressOption: TypeAlias = Progress | bool | None
+
 
 def no_progress(step: int, total: int, loss: float) -> None:
     """Report nothing: the `Progress` of callers that did not ask for any."""
@@ -62,13 +66,16 @@ def no_watch(step: int, weights: Array) -> None:
     del step, weights
 
 
-def as_finite(name: str, values: Any, ndim: tuple[int, ...] = (1, 2)) -> Array:
+def as_finite(
+    name: str, values: Any, ndim: tuple[int, ...] = (1, 2), *, at: Array | None = None
+) -> Array:
     """`values` as a float64 array, refused if not numeric, not finite or missing.
 
     Args:
         name: of the argument, for the message.
         values: array, list or data frame.
         ndim: allowed numbers of axes.
+        at: points (n, d) that the values are of, so that the message shows the first wrong one's.
     """
     array = as_numbers(name, values)
     if array.ndim not in ndim:
@@ -78,8 +85,9 @@ def as_finite(name: str, values: Any, ndim: tuple[int, ...] = (1, 2)) -> Array:
     if bad.any():
         row = int(np.argwhere(bad)[0][0]) if array.ndim else 0
         kind = "NaN" if np.isnan(array).any() else "inf"
+        where = f", at {shown_point(at[row])}" if at is not None and row < len(at) else ""
         raise InputError(
-            f"{name} contains {kind} ({int(bad.sum())} entries, first in row {row}); "
+            f"{name} contains {kind} ({int(bad.sum())} entries, first in row {row}{where}); "
             "remove or repair those rows."
         )
     return array

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,22 +13,23 @@ from steinquad._tolerance import Rounds, until
 from steinquad._types import (
     Array,
     Progress,
+    ProgressOption,
     as_count,
     as_flag,
     as_fraction,
     as_numbers,
     as_seed,
     is_count,
-    no_progress,
 )
 from steinquad.dataset import Dataset, check_inside
 from steinquad.designs import Design, Sample
-from steinquad.errors import InputError, shown
+from steinquad.errors import InputError, shown, shown_point
 from steinquad.estimate import Estimate
 from steinquad.fit import Context, Status, WarmStart
 from steinquad.measures import Draws, Measure, as_measure
 from steinquad.methods.base import Method
 from steinquad.methods.stack import Stack
+from steinquad.terminal.watched import watched
 
 __all__ = ["estimate", "integrate"]
 
@@ -47,13 +49,15 @@ def integrate(
     max_n: int = 10_000,
     seed: int = 0,
     vectorized: bool = True,
-    progress: Progress | None = None,
+    progress: ProgressOption = None,
 ) -> Estimate:
     """Expectation of `f` under `measure` from `n` evaluations, or as many as a tolerance takes.
 
     Args:
         f: the integrand, a NumPy batch (n, d) -> (n,), or (n, k) for k integrands at once.
-        measure: a numpyro distribution, a frozen scipy.stats one, or a measure of this library.
+        measure: a numpyro distribution, a frozen scipy.stats one or a `gaussian_kde`, one of
+            chaospy or OpenTURNS, an input of uqtestfuns, a dict or list of independent ones, or
+            a measure of this library.
         n: number of evaluations; for `Draws` the default is all of them. With `rtol` that of the
             first round, 200 by default.
         method: how to estimate; by default `Stack()`, which weighs all methods that apply by what
@@ -69,7 +73,8 @@ def integrate(
         seed: of the draws and of the method; the same seed gives the same answer, and every method
             sees the same draws.
         vectorized: False if `f` takes one point (d,) at a time.
-        progress: called with (step, total, loss) during training.
+        progress: True for a bar, in a terminal or a notebook, or a function that is called with
+            (step, total, loss) during training.
 
     Returns:
         Mean, std and status, the model of f behind them and, where one was made, the check.
@@ -101,26 +106,26 @@ def integrate(
             f"n is {n} in {measure.dim} dimensions, more points than memory holds; take at most "
             f"{MOST_NUMBERS // measure.dim}, or average answers of several seeds."
         )
-    vectorized, report = as_flag("vectorized", vectorized), _as_progress(progress)
+    vectorized = as_flag("vectorized", vectorized)
 
     def evaluated(x: Array) -> Array:
         return _evaluate(f, x, vectorized)
 
-    def fit(data: Dataset, start: WarmStart | None) -> Estimate:
+    def fit(data: Dataset, start: WarmStart | None, report: Progress) -> Estimate:
         # Stopping when the std is small favors one that is too small, so it has to be checked.
         checks, widen = (folds, False) if rtol is None else (folds or 2, True)
         context = Context(seed, report, start)
         return _estimate(data, measure, method, context, folds=checks, widen=widen)
 
-    if rtol is None:
-        sample = design.draw(measure, n, seed=seed, progress=report)
-        return _noted(fit(sample.dataset(evaluated(sample.x)), None), sample)
-    if n > max_n:
+    if rtol is not None and n > max_n:
         raise InputError(f"n is {n} but max_n is {max_n}; begin with fewer points or allow more.")
-    rounds = Rounds(
-        design, measure, evaluated, n=n, max_n=min(max_n, MOST_NUMBERS // measure.dim), seed=seed
-    )
-    return _noted(*until(rtol, rounds, fit, report))
+    with watched(progress) as report:
+        if rtol is None:
+            sample = design.draw(measure, n, seed=seed, progress=report)
+            return _noted(fit(sample.dataset(evaluated(sample.x)), None, report), sample)
+        most = min(max_n, MOST_NUMBERS // measure.dim)
+        rounds = Rounds(design, measure, evaluated, n=n, max_n=most, seed=seed)
+        return _noted(*until(rtol, rounds, partial(fit, report=report), report))
 
 
 @float64
@@ -131,7 +136,7 @@ def estimate(
     method: Method | None = None,
     folds: int = 0,
     seed: int = 0,
-    progress: Progress | None = None,
+    progress: ProgressOption = None,
 ) -> Estimate:
     """Expectation from points, values and scores that somebody already has.
 
@@ -146,7 +151,8 @@ def estimate(
         folds: cross-fit the estimate with so many folds and keep that second opinion in
             `Estimate.check`; `Stack` does it unasked.
         seed: of the method.
-        progress: called with (step, total, loss) during training.
+        progress: True for a bar, in a terminal or a notebook, or a function that is called with
+            (step, total, loss) during training.
 
     Returns:
         Mean, std and status, the model of f behind them and, where one was made, the check.
@@ -154,8 +160,9 @@ def estimate(
     if not isinstance(data, Dataset):
         raise InputError(f"data is {type(data).__name__}; pass sq.Dataset(x, fx, score).")
     known = None if measure is None else as_measure(measure)
-    context = Context(as_seed(seed), _as_progress(progress))
-    return _estimate(data, known, _as_method(method, folds), context, folds=folds)
+    chosen, seed = _as_method(method, folds), as_seed(seed)
+    with watched(progress) as report:
+        return _estimate(data, known, chosen, Context(seed, report), folds=folds)
 
 
 def _estimate(
@@ -198,7 +205,8 @@ def _complete(data: Dataset, measure: Measure) -> Dataset:
     if not np.isfinite(score).all():
         row = int(np.flatnonzero(~np.isfinite(score).all(axis=1))[0])
         raise InputError(
-            f"measure has a score that is not finite at row {row} of x; "
+            f"measure has a score that is not finite at row {row} of x, "
+            f"{shown_point(data.x[row])}; "
             "remove points on the boundary of the support."
         )
     return data.completed(score, measure.support, measure.names)
@@ -216,14 +224,6 @@ def _evaluate(f: Callable[[Any], Any], x: Array, vectorized: bool) -> Array:
             f"({len(x)}, k), or pass vectorized=False if f takes one point at a time."
         )
     return array
-
-
-def _as_progress(progress: Progress | None) -> Progress:
-    if progress is None:
-        return no_progress
-    if not callable(progress):
-        raise InputError(f"progress is {shown(progress)}; pass a function, or None.")
-    return progress
 
 
 def _as_method(method: Any, folds: int) -> Method:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from steinquad._types import Array, ArrayLike, as_finite, as_flag, as_points, is_missing, unmasked
-from steinquad.errors import InputError, shown
+from steinquad.errors import InputError, shown, shown_point
 from steinquad.support import Support
 
 __all__ = ["Dataset", "as_weights", "check_inside", "still_obstacle"]
@@ -73,7 +73,8 @@ class Dataset:
         groups: ArrayLike | None = None,
         sampled: bool = True,
     ) -> None:
-        points, values = as_points("x", x), as_finite("fx", fx)
+        points = as_points("x", x)
+        values = as_finite("fx", fx, at=points)
         n, dim = points.shape
         if n < 2:
             raise InputError(f"x has {n} point{'s' * (n != 1)}; give at least 2.")
@@ -252,7 +253,7 @@ def check_inside(x: Array, support: Support) -> None:
         row = int(np.flatnonzero(~inside)[0])
         raise InputError(
             f"x has {int((~inside).sum())} points outside the support {support} "
-            f"(first: row {row}, {np.array2string(x[row], precision=4)}); "
+            f"(first: row {row}, {shown_point(x[row])}); "
             "remove them or correct the support."
         )
 

@@ -1,10 +1,12 @@
 """The one exception for wrong input, so that callers and the command can tell it from a bug."""
 
+from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["InputError", "shown"]
+__all__ = ["InputError", "shown", "shown_point"]
 
 LONGEST = 80  # characters of a value in a message
+MOST_COORDINATES = 6  # of a point in a message
 
 
 class InputError(ValueError):
@@ -51,3 +53,17 @@ def shown(value: Any) -> str:
     except Exception:  # whatever somebody's `__repr__` raises
         return f"{type(value).__name__} that cannot be printed"
     return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
+
+
+def shown_point(x: Sequence[Any]) -> str:
+    """A point as a message shows it: its first coordinates, with the digits to find it by.
+
+    Args:
+        x: coordinates, (d,).
+
+    >>> shown_point([0.12345678, 2.0]), shown_point(range(9))
+    ('x = (0.123457, 2)', 'x = (0, 1, 2, 3, 4, 5, ...)')
+    """
+    coordinates = [f"{float(value):.6g}" for value in x[:MOST_COORDINATES]]
+    more = ["..."] if len(x) > MOST_COORDINATES else []
+    return f"x = ({', '.join([*coordinates, *more])})"

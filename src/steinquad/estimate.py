@@ -1,6 +1,6 @@
 """The answer of every method: the expectation with its uncertainty, and how it was found."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -9,8 +9,10 @@ from scipy.special import stdtrit
 
 from steinquad._types import Array, as_flag, as_fraction, as_points
 from steinquad.binomial import Binomial
+from steinquad.candidates import read_candidates
 from steinquad.dataset import Dataset
 from steinquad.errors import InputError
+from steinquad.estimate_html import ShownAnswer, to_html
 from steinquad.fit import Check, Fit, Status
 from steinquad.measures.base import Measure
 from steinquad.points import Space
@@ -179,8 +181,20 @@ class Estimate:
         return diagnose(self, **kwargs)
 
     def __str__(self) -> str:
+        return self.describe(self._names())
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: answer, interval, status, and the table of the candidates."""
+        return to_html(
+            f"{self.method}, n = {self.n}",
+            list(self._answers(self._names())),
+            (self.status.code, self.status.message),
+            read_candidates(self.candidates, np.size(self.mean)),
+        )
+
+    def _names(self) -> list[str]:
         count = np.size(self.mean)
-        return self.describe([f"f{j}" for j in range(count)] if count > 1 else ["f"])
+        return [f"f{j}" for j in range(count)] if count > 1 else ["f"]
 
     def describe(self, outputs: Iterable[str]) -> str:
         """The answer in a few lines, as `print` shows it, with the names of the outputs.
@@ -190,21 +204,26 @@ class Estimate:
         Args:
             outputs: a name for each output, in their order.
         """
-        low, high = (np.atleast_1d(side) for side in self.interval(0.95))
-        means, stds = np.atleast_1d(self.mean), np.atleast_1d(self.std)
         lines = [f"{self.method}, n = {self.n}"]
-        for name, m, s, a, b in zip(outputs, means, stds, low, high, strict=True):
-            # Two digits beyond the first that the std leaves uncertain.
-            plain = s == 0 or m == 0 or not (np.isfinite(s) and np.isfinite(m / s))
-            digits = 6 if plain else int(np.clip(np.log10(abs(m) / s) + 3, 3, 15))
-            interval = f"95 %: [{a:.{digits}g}, {b:.{digits}g}]"
-            lines.append(f"  E[{name}] = {m:.{digits}g} +- {s:.2g}   {interval}")
+        for name, mean, std, interval in self._answers(outputs):
+            lines.append(f"  E[{name}] = {mean} +- {std}   95 %: {interval}")
         if self.check is not None:
             lines.append(
                 f"  cross-fitted ({self.check.folds} folds): {self.check.distance:.1f} standard "
                 "errors away"
             )
         return "\n".join([*lines, f"  {self.status}"])
+
+    def _answers(self, outputs: Iterable[str]) -> Iterator[ShownAnswer]:
+        """One for each output, with as many digits as the std is worth."""
+        low, high = (np.atleast_1d(side) for side in self.interval(0.95))
+        means, stds = np.atleast_1d(self.mean), np.atleast_1d(self.std)
+        for name, m, s, a, b in zip(outputs, means, stds, low, high, strict=True):
+            # Two digits beyond the first that the std leaves uncertain.
+            plain = s == 0 or m == 0 or not (np.isfinite(s) and np.isfinite(m / s))
+            digits = 6 if plain else int(np.clip(np.log10(abs(m) / s) + 3, 3, 15))
+            interval = f"[{a:.{digits}g}, {b:.{digits}g}]"
+            yield ShownAnswer(name, f"{m:.{digits}g}", f"{s:.2g}", interval)
 
 
 def _plain(value: Any) -> Any:

@@ -14,14 +14,20 @@ P = np.array([[1e-4], [0.02], [0.3], [0.6], [0.95], [0.9999]])
 
 SHAPES = {
     "beta": (2.2, 3.3),
+    "chi": (3.4,),
     "chi2": (3.4,),
     "gamma": (1.7,),
     "invgamma": (2.6,),
+    "invweibull": (2.6,),
     "lognorm": (0.7,),
+    "loguniform": (0.5, 3.0),
+    "lomax": (2.3,),
     "pareto": (2.3,),
     "t": (4.5,),
+    "trapezoid": (0.35, 0.65),
     "triang": (0.4,),
     "truncnorm": (-1.0, 0.7),
+    "weibull_max": (1.8,),
     "weibull_min": (1.8,),
 }
 

@@ -1,6 +1,7 @@
 """One estimate at a glance: panels, what is in them, and what is said without matplotlib."""
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -50,6 +51,47 @@ def test_fitted_against_true_values_and_few_enough_of_them():
     assert MOST_POINTS <= len(points.get_xdata()) <= 2 * MOST_POINTS
     np.testing.assert_allclose(points.get_xdata(), points.get_ydata(), atol=1e-8)
     np.testing.assert_array_equal(diagonal.get_xdata(), diagonal.get_ydata())
+
+
+def with_members(*members):
+    """An answer with such candidates: name, weight, mean and std."""
+    found = answer(sq.MonteCarlo(), outputs=1)
+    rows = tuple(
+        {"method": name, "weight": weight, "mean": mean, "std": std, "rms": 1.0}
+        for name, weight, mean, std in members
+    )
+    return replace(found, candidates=rows)
+
+
+def test_members_stand_beside_the_answer():
+    found = with_members(("A", 0.0, 0.5, 0.3), ("B", 1.0, 0.1, 0.05), ("C", 0.0, None, None))
+    axis = diagnose(found, truth=0.0).axes[2]
+    assert [label.get_text() for label in axis.get_yticklabels()] == [
+        "A  0.00",
+        "B  1.00",
+        "answer",
+    ]
+    bars = [line for line in axis.lines if len(line.get_xdata()) == 2][:-1]
+    sides = np.array([bar.get_xdata() for bar in bars]) + found.mean
+    want = [[0.5 - 1.96 * 0.3, 0.5 + 1.96 * 0.3], [0.1 - 1.96 * 0.05, 0.1 + 1.96 * 0.05]]
+    np.testing.assert_allclose(sides, [*want, list(found.interval(0.95))])
+    assert bars[0].get_color() != bars[1].get_color()  # A has no part in the answer
+
+
+def test_a_member_far_off_does_not_hide_the_others():
+    found = with_members(("A", 0.0, 1e6, 1e5), ("B", 1.0, 0.1, 0.05))
+    left, right = diagnose(found).axes[2].get_xlim()
+    low, high = found.interval(0.95)
+    assert right - left < 10 * (high - low)
+    exact = with_members(("A", 0.5, found.mean, 0.0), ("B", 0.5, found.mean, 0.0))
+    assert len(diagnose(replace(exact, std=0.0)).axes) == 3
+
+
+def test_without_members_that_panel_is_missing():
+    found = answer(sq.Stack([sq.MonteCarlo(), sq.Polynomial(order=1)]), outputs=1)
+    assert len(found.candidates) == 2
+    rows = tuple({"method": "A", "held_out_rms": 0.1} for _ in range(2))
+    assert len(diagnose(replace(found, candidates=rows)).axes) == 2
 
 
 def test_a_constant_has_no_width_and_can_be_drawn(tmp_path):

@@ -5,6 +5,7 @@ import pytest
 import scipy.stats as st
 from small_study import GOOD, with_distribution
 
+from steinquad.errors import InputError
 from steinquad.studies.distributions import DISTRIBUTIONS
 
 TABLES = {
@@ -15,6 +16,15 @@ TABLES = {
     "beta": ("a = 2\nb = 3\nlow = 1\nhigh = 5", st.beta(2, 3, 1, 4)),
     "gamma": ("shape = 2.5\nscale = 0.5", st.gamma(2.5, scale=0.5)),
     "triangular": ("low = 1\nmode = 2\nhigh = 5", st.triang(0.25, 1, 4)),
+    "loguniform": ("low = 0.5\nhigh = 4", st.loguniform(0.5, 4)),
+    "exponential": ("mean = 2", st.expon(scale=2)),
+    "gumbel": ("mode = 1\nscale = 2", st.gumbel_r(1, 2)),
+    "weibull": ("shape = 1.8\nscale = 2\nstart = 0.5", st.weibull_min(1.8, 0.5, 2)),
+    "rayleigh": ("mode = 2", st.rayleigh(scale=2)),
+    "pareto": ("shape = 3\nleast = 0.5", st.pareto(3, scale=0.5)),
+    "logistic": ("center = 1\nscale = 2", st.logistic(1, 2)),
+    "laplace": ("center = 1\nscale = 2", st.laplace(1, 2)),
+    "student t": ("degrees_of_freedom = 4\ncenter = 1\nscale = 2", st.t(4, 1, 2)),
 }
 POINTS = np.linspace(-1.0, 5.0, 25)[:, None]
 
@@ -37,6 +47,35 @@ def test_a_lognormal_by_its_own_mean_and_std(load):
     narrow = load(with_distribution("lognormal", "mean = 3.0\nstd = 3e-7")).measure
     low, high = narrow.icdf(st.norm.cdf([[-1.0], [1.0]]))[:, 0]
     assert abs((high - low) / 6e-7 - 1) < 1e-6
+
+
+def test_a_gumbel_by_its_own_mean_and_std(load):
+    measure = load(with_distribution("gumbel", "mean = 3.0\nstd = 0.6")).measure
+    assert measure.blocks["a"].dist.mean() == pytest.approx(3.0)
+    assert measure.blocks["a"].dist.std() == pytest.approx(0.6)
+
+
+@pytest.mark.parametrize("kind", ["exponential", "gumbel", "weibull", "student t"])
+def test_what_has_no_sides_is_cut(load, kind):
+    keys, whole = TABLES[kind]
+    measure = load(with_distribution(kind, f"{keys}\nlow = 1\nhigh = 3")).measure
+    want = (whole.cdf(POINTS) - whole.cdf(1)) / (whole.cdf(3) - whole.cdf(1))
+    np.testing.assert_allclose(measure.cdf(POINTS), np.clip(want, 0, 1), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("kind", "keys", "words"),
+    [
+        ("loguniform", "low = 0\nhigh = 1", "low.*a number above 0"),
+        ("loguniform", "low = 2\nhigh = 1", "give low < high"),
+        ("weibull", "shape = -1\nscale = 1", "shape.*a number above 0"),
+        ("gumbel", "mean = 1\nstd = 1\nscale = 1", "mode"),
+        ("exponential", "rate = 1", "mean"),
+    ],
+)
+def test_wrong_parameters_are_named(load, kind, keys, words):
+    with pytest.raises(InputError, match=words):
+        load(with_distribution(kind, keys))
 
 
 def test_a_mixture_is_cut_as_a_whole(load):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from steinquad._float64 import float64
-from steinquad._types import Array, Progress, as_finite, is_word
+from steinquad._types import Array, Progress, ProgressOption, as_finite, is_word
 from steinquad.api import estimate
 from steinquad.chains.identity import identity_violation
 from steinquad.chains.improve import Expectations, improve, plain
@@ -24,6 +24,7 @@ from steinquad.fitting.standard_frame import score_obstacle
 from steinquad.methods.base import Method
 from steinquad.methods.monte_carlo import FEW
 from steinquad.methods.stack import Stack
+from steinquad.terminal.watched import watched
 
 __all__ = ["posterior_expectation"]
 
@@ -40,7 +41,7 @@ def posterior_expectation(
     var_names: Sequence[str] | None = None,
     method: Method | None = None,
     seed: int = 0,
-    progress: Progress | None = None,
+    progress: ProgressOption = None,
 ) -> PosteriorSummary:
     """Posterior expectations from the draws of MCMC, more accurate than their averages.
 
@@ -69,7 +70,8 @@ def posterior_expectation(
         var_names: variables requested in the table, by default all.
         method: another method for all outputs, e.g. `sq.ControlFunctional()` or `sq.BSN()`.
         seed: of that method; the default has nothing random.
-        progress: called with (step, total, loss) while that method is trained.
+        progress: True for a bar, in a terminal or a notebook, or a function that is called with
+            (step, total, loss) while that method is trained.
 
     Returns:
         A `PosteriorSummary`: `print` it, `to_dataframe()`, `summary()`, `to_datatree()`. Where the
@@ -105,15 +107,14 @@ def posterior_expectation(
     if reason := score_obstacle(data, None):
         raise InputError(reason)
     rhat, ess, notes = _mixing(sample, weight)
-    violation = identity_violation(data)
-    if violation is not None:
-        notes = [violation + "; every answer is the plain one", *notes]
-        expectations = plain(data)
-    elif method is None:
-        expectations = improve(data)
-    else:
-        expectations, more = _by_method(data, method, seed, progress)
-        notes += more
+    with watched(progress) as report:
+        violation = identity_violation(data)
+        if violation is not None:
+            notes = [violation + "; every answer is the plain one", *notes]
+            expectations = plain(data)
+        else:
+            expectations, more = _by_method(data, method, seed, report)
+            notes += more
     chosen = "held-out draws chose the method of every row"
     message = "; ".join(notes) or (chosen if method is None else f"by {method.name}")
     rows = requested.rows(expectations)
@@ -194,9 +195,11 @@ def _mixing(
 
 
 def _by_method(
-    data: Dataset, method: Method, seed: int, progress: Progress | None
+    data: Dataset, method: Method | None, seed: int, progress: Progress
 ) -> tuple[Expectations, list[str]]:
     """The answers of one method for all outputs, cross-fitted where it does not do so itself."""
+    if method is None:
+        return improve(data), []
     if not isinstance(method, Method):
         raise InputError(f"method is {method!r}; pass a method such as sq.BSN(), or None.")
     before = plain(data)

@@ -57,7 +57,7 @@ def pareto_shape(values: Array) -> float:
     for tail in ("left", "right"):
         try:
             with np.errstate(all="ignore"):
-                shape = float(array_stats.pareto_khat(values[None], tail=tail))
+                shape = float(np.asarray(array_stats.pareto_khat(values[None], tail=tail)))
         except ValueError:  # fewer than five different values in the tail
             continue
         shapes.append(shape if np.isfinite(shape) else -np.inf)

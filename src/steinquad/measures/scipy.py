@@ -14,6 +14,7 @@ from steinquad.measures._scipy_scores import STANDARD_SCORES, numerical_score
 from steinquad.measures.base import EVERYTHING, Measure
 from steinquad.measures.checks import as_draw_request, as_names, as_probabilities
 from steinquad.measures.factors import Factors, Gaussian, Terms, flattened
+from steinquad.measures.kernel_density import KernelDensity
 from steinquad.measures.marginal import Marginal
 from steinquad.support import Support
 
@@ -195,10 +196,12 @@ def from_scipy(dist: Any, names: Sequence[str] | None = None) -> Measure:
     """The measure of a `scipy.stats` distribution.
 
     Args:
-        dist: a univariate continuous distribution, frozen or of the newer kind, or a frozen
-            multivariate normal; all else is refused with the reason.
+        dist: a univariate continuous distribution, frozen or of the newer kind, a frozen
+            multivariate normal, or a kernel density estimate; all else is refused with the reason.
         names: coordinate names, `x0, x1, ...` by default.
     """
+    if isinstance(dist, scipy.stats.gaussian_kde):
+        return KernelDensity(dist, names)
     if isinstance(dist, type(scipy.stats.multivariate_normal([0.0]))):
         return ScipyMultivariateNormal(dist, names)
     return ScipyMeasure(dist, names)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import scipy.stats
 
+from steinquad.candidates import Candidate, read_candidates
 from steinquad.errors import InputError
 
 if TYPE_CHECKING:
@@ -15,13 +16,18 @@ if TYPE_CHECKING:
 __all__ = ["diagnose", "figure_endings", "new_figure"]
 
 INK, ACCENT, FAINT = "#1f2933", "#c2410c", "#9aa5b1"
+TWO_SIDED = 1.96  # standard deviations of a 95 % interval
 MOST_POINTS = 5000  # drawn; more would only make the file large
 
 
 def diagnose(
     estimate: "Estimate", *, output: int = 0, truth: float | None = None, path: Any = None
 ) -> "Figure":
-    """One estimate in two or three panels: fit, posterior of the integral, loss curve.
+    """One estimate in panels: fit, posterior of the integral, its members, loss curve.
+
+    Bars are 95 % intervals. Members are the candidates that have an integral of their own, with
+    their weights, the answer below them and as a band behind; without any that panel is missing,
+    as is the loss curve without training.
 
     Args:
         estimate: what to show; methods without a model show a histogram of the values instead.
@@ -31,13 +37,18 @@ def diagnose(
     """
     if not 0 <= output < len(np.atleast_1d(estimate.mean)):
         raise InputError(f"output is {output}; the estimate has {np.size(estimate.mean)} outputs.")
-    panels = 3 if len(estimate.fit.history.get("loss", ())) else 2
+    rows = read_candidates(estimate.candidates, np.size(estimate.mean))
+    members = [row for row in rows if row.integrated]
+    trained = len(estimate.fit.history.get("loss", ())) > 0
+    panels = 2 + bool(members) + trained
     figure = new_figure(4.0 * panels, 3.6, layout="constrained")
     axes = figure.subplots(1, panels)
     _fit(axes[0], estimate, output)
     _integral(axes[1], estimate, output, truth)
-    if panels == 3:
-        _training(axes[2], estimate)
+    if members:
+        _members(axes[2], estimate, members, output, truth)
+    if trained:
+        _training(axes[-1], estimate)
     for axis in axes:
         axis.spines[["top", "right"]].set_visible(False)
     figure.suptitle(f"{estimate.method}, n = {estimate.n}, {estimate.status.code}", color=INK)
@@ -107,7 +118,39 @@ def _integral(axis: Any, estimate: "Estimate", output: int, truth: float | None)
         axis.axvline(truth - mean, color=ACCENT, lw=1.5)
         axis.text(truth - mean, density.max(), " truth", color=ACCENT, va="top")
     axis.ticklabel_format(axis="x", style="sci", scilimits=(-2, 2))
-    axis.set(title=f"E[f] = {mean:.6g}", xlabel="E[f] less its estimate (bar: 95 %)", yticks=[])
+    axis.set(title=f"E[f] = {mean:.6g}", xlabel="E[f] less its estimate", yticks=[])
+    axis.locator_params(axis="x", nbins=5)
+
+
+def _members(
+    axis: Any, estimate: "Estimate", members: list[Candidate], output: int, truth: float | None
+) -> None:
+    """Intervals below each other, the answer's at the bottom and as a band behind all."""
+    mean = float(np.atleast_1d(estimate.mean)[output])
+    low, high = (float(np.atleast_1d(side)[output]) - mean for side in estimate.interval(0.95))
+    axis.axvspan(low, high, color=FAINT, alpha=0.3, lw=0)
+    labels, halves = [], []
+    for i, member in enumerate(members):
+        assert member.mean is not None and member.std is not None
+        middle, half = member.mean[output] - mean, TWO_SIDED * member.std[output]
+        halves.append(half)
+        color = INK if member.chosen else FAINT
+        axis.plot([middle - half, middle + half], [i, i], color=color, lw=2)
+        axis.plot(middle, i, "o", ms=4, color=color)
+        weight = "" if member.weight is None else f"  {member.weight:.2f}"
+        labels.append(f"{member.method}{weight}")
+    axis.plot([low, high], [len(members)] * 2, color=INK, lw=4, solid_capstyle="butt")
+    if truth is not None:
+        axis.axvline(truth - mean, color=ACCENT, lw=1.5)
+    # The answer and the members beside it: one that is far off would hide them all.
+    reach = max(3.0 * (high - low), 2.0 * min(halves))
+    if reach > 0:
+        left, right = axis.get_xlim()
+        axis.set_xlim(max(left, -reach), min(right, reach))
+    axis.set_yticks(range(len(members) + 1), [*labels, "answer"])
+    axis.invert_yaxis()
+    axis.ticklabel_format(axis="x", style="sci", scilimits=(-2, 2))
+    axis.set(title="members", xlabel="E[f] less its estimate")
     axis.locator_params(axis="x", nbins=5)
 
 

@@ -9,7 +9,7 @@ from scipy.special import ndtr
 from steinquad._types import Array, as_finite
 from steinquad.errors import InputError
 from steinquad.measures.base import Measure
-from steinquad.measures.product import Product
+from steinquad.measures.convert import Product
 from steinquad.measures.truncated import Truncated
 
 __all__ = ["NAMES", "NOMINAL", "as_inputs", "direction_distribution", "input_distributions"]

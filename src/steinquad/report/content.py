@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from scipy.special import stdtrit
 
-from steinquad._types import Array, Progress
+from steinquad._types import Array, ProgressOption
 from steinquad.checking.standard_error import standard_error
 from steinquad.errors import InputError
 from steinquad.estimate import Estimate
@@ -48,7 +48,7 @@ def collect(
     study: Study,
     estimate: Estimate | None,
     distribution: Distribution | None,
-    progress: Progress | None,
+    progress: ProgressOption,
 ) -> dict[str, Any]:
     """Everything that a report tells of a study, ready for JSON; numbers have all their digits.
 

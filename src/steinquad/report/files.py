@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from steinquad._files import check_output, replaced
-from steinquad._types import Progress, as_path
+from steinquad._types import ProgressOption, as_path
 from steinquad.errors import InputError, shown
 from steinquad.estimate import Estimate
 from steinquad.report.content import Distribution, collect
@@ -30,7 +30,7 @@ def write(
     *paths: str | Path,
     estimate: Estimate | None = None,
     distribution: Distribution | None = None,
-    progress: Progress | None = None,
+    progress: ProgressOption = None,
 ) -> dict[str, Any]:
     """Estimate from what a study has stored, and write what was found.
 

@@ -22,7 +22,7 @@ import numpy as np
 from steinquad._types import Array
 from steinquad.estimate import Estimate
 from steinquad.measures.base import Measure
-from steinquad.measures.product import Product
+from steinquad.measures.convert import Product
 
 __all__ = ["Curve", "Sensitivity", "independent_columns", "no_sensitivity", "sensitivity"]
 

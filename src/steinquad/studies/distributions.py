@@ -11,10 +11,9 @@ import scipy  # its `stats` are slow to import, and only when they are first use
 
 from steinquad.errors import InputError
 from steinquad.measures.base import Measure
-from steinquad.measures.convert import as_measure
+from steinquad.measures.convert import Product, as_measure
 from steinquad.measures.empirical import Empirical
 from steinquad.measures.mixture import Mixture
-from steinquad.measures.product import Product
 from steinquad.measures.truncated import Truncated
 from steinquad.studies._toml import REQUIRED, PlacedError, TomlTable
 from steinquad.studies.calls.answers import number_in
@@ -24,6 +23,7 @@ __all__ = ["DISTRIBUTIONS", "is_plain_normal", "joint_measure", "measure_of"]
 POSITIVE = "a number above 0"
 MOST_LOG = 700.0  # e to the power of more is no number
 CUTS = ("low", "high")
+BOUNDED = ("uniform", "loguniform", "beta")  # whose low and high are parameters, no cuts
 
 
 def measure_of(table: TomlTable, also: str = "unit") -> Measure:
@@ -39,7 +39,7 @@ def measure_of(table: TomlTable, also: str = "unit") -> Measure:
     known = ("distribution", also, *keys)
     try:
         made = build(table)
-        if keys[-2:] == CUTS and kind not in ("uniform", "beta"):
+        if keys[-2:] == CUTS and kind not in BOUNDED:
             made = _cut(made, table, required=kind == "truncated normal")
         table.finish(known)
         return as_measure(made)
@@ -191,6 +191,57 @@ def _triangular(table: TomlTable) -> Any:
     return scipy.stats.triang((mode - low) / (high - low), low, high - low)
 
 
+def _exponential(table: TomlTable) -> Any:
+    return scipy.stats.expon(scale=_positive(table, "mean"))
+
+
+def _gumbel(table: TomlTable) -> Any:
+    """Of maxima, with the long tail to the right; by mean and std, or by mode and scale."""
+    if table.has("mode") or table.has("scale"):
+        return scipy.stats.gumbel_r(table.number("mode"), _positive(table, "scale"))
+    mean, std = table.number("mean"), _positive(table, "std")
+    scale = std * math.sqrt(6) / math.pi
+    return scipy.stats.gumbel_r(mean - np.euler_gamma * scale, scale)
+
+
+def _weibull(table: TomlTable) -> Any:
+    start = table.number("start", default=0.0)
+    shape, scale = _positive(table, "shape"), _positive(table, "scale")
+    return scipy.stats.weibull_min(shape, start, scale)
+
+
+def _loguniform(table: TomlTable) -> Any:
+    """The logarithm is uniform."""
+    low, high = _positive(table, "low"), _positive(table, "high")
+    if not low < high:
+        raise table.error("high", f"is {high:g} but low is {low:g}; give low < high")
+    return scipy.stats.loguniform(low, high)
+
+
+def _located(family: str) -> Callable[[TomlTable], Any]:
+    """A family of SciPy around its center, with a scale that is no standard deviation."""
+
+    def build(table: TomlTable) -> Any:
+        center, scale = table.number("center"), _positive(table, "scale")
+        return getattr(scipy.stats, family)(center, scale)
+
+    return build
+
+
+def _student(table: TomlTable) -> Any:
+    degrees, center = _positive(table, "degrees_of_freedom"), table.number("center")
+    return scipy.stats.t(degrees, center, _positive(table, "scale"))
+
+
+def _rayleigh(table: TomlTable) -> Any:
+    return scipy.stats.rayleigh(scale=_positive(table, "mode"))
+
+
+def _pareto(table: TomlTable) -> Any:
+    """From its least value on."""
+    return scipy.stats.pareto(_positive(table, "shape"), scale=_positive(table, "least"))
+
+
 def _mixture(table: TomlTable) -> Any:
     """Of anything; normals are left to numpyro, which has closed forms for them together."""
     import numpyro.distributions as nd  # slow to import
@@ -252,6 +303,15 @@ DISTRIBUTIONS: dict[str, tuple[Callable[[TomlTable], Any], tuple[str, ...]]] = {
     "beta": (_beta, ("a", "b", *CUTS)),
     "gamma": (_gamma, ("shape", "scale", *CUTS)),
     "triangular": (_triangular, ("low", "mode", "high")),
+    "loguniform": (_loguniform, CUTS),
+    "exponential": (_exponential, ("mean", *CUTS)),
+    "gumbel": (_gumbel, ("mean", "std", "mode", "scale", *CUTS)),
+    "weibull": (_weibull, ("shape", "scale", "start", *CUTS)),
+    "rayleigh": (_rayleigh, ("mode", *CUTS)),
+    "pareto": (_pareto, ("shape", "least", *CUTS)),
+    "logistic": (_located("logistic"), ("center", "scale", *CUTS)),
+    "laplace": (_located("laplace"), ("center", "scale", *CUTS)),
+    "student t": (_student, ("degrees_of_freedom", "center", "scale", *CUTS)),
     "mixture": (_mixture, ("components", *CUTS)),
     "empirical": (_empirical, ("file", "column", *CUTS)),
 }

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from steinquad.errors import InputError
 from steinquad.measures.base import Measure
-from steinquad.measures.product import Product
+from steinquad.measures.convert import Product
 from steinquad.methods import registry
 from steinquad.studies._toml import PlacedError, TomlTable, read
 from steinquad.studies.budget import TARGETS

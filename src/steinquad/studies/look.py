@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from steinquad._types import Progress, as_flag, no_progress
+from steinquad._types import Progress, ProgressOption, as_flag
 from steinquad.api import estimate
 from steinquad.errors import InputError
 from steinquad.estimate import Estimate
@@ -18,6 +18,7 @@ from steinquad.studies.settings import Settings
 from steinquad.studies.store import Store
 from steinquad.summaries.cross_fitted import distributions
 from steinquad.summaries.statistic import Statistic
+from steinquad.terminal.watched import watched
 
 __all__ = ["Look", "look"]
 
@@ -48,11 +49,12 @@ class Look:
         own = self.settings
         return json.dumps([own.method_text, int(own.seed), self.data.failed, own.on_failure])
 
-    def estimate(self, progress: Progress | None = None) -> Estimate:
+    def estimate(self, progress: ProgressOption = None) -> Estimate:
         """The mean of every output, with a status that tells of failures and versions.
 
         Args:
-            progress: called with (step, total, loss) while a method is trained.
+            progress: True for a bar, or a function that is called with (step, total, loss) while a
+                method is trained.
 
         Raises:
             InputError: more than 1 % failed and that is not to be ignored, or fewer than two
@@ -70,7 +72,8 @@ class Look:
                 f"store has {len(data.numbers)} usable evaluations at the beginning; run the "
                 "study until there are at least 2."
             )
-        est = self._estimate(progress or no_progress)
+        with watched(progress) as report:
+            est = self._estimate(report)
         est = replace(est, stats={**est.stats, "evaluations": data.n, "failed": data.failed})
         trouble, notes = [], []
         if data.failed:
@@ -85,25 +88,27 @@ class Look:
         return est.with_status(Status(code, "; ".join([*trouble, est.status.message, *notes])))
 
     def distribution(
-        self, estimate: Estimate, *, model: bool = True, progress: Progress | None = None
+        self, estimate: Estimate, *, model: bool = True, progress: ProgressOption = None
     ) -> dict[str, tuple[Statistic, ...]]:
         """Std, quantiles and chances of every output by name, with 95 % intervals.
 
         Args:
             estimate: the answer for the mean, which tells the method that was chosen.
             model: whether a fitted model may help; without, the simulated values speak alone.
-            progress: called with (step, total, loss) while a method is trained.
+            progress: True for a bar, or a function that is called with (step, total, loss) while a
+                method is trained.
         """
         own, model = self.settings, as_flag("model", model)
-        rows = distributions(
-            self.data.independent().dataset(own.measure.names),
-            own.requested,
-            measure=own.measure if model else None,
-            method=Stack() if own.method is None else own.method,
-            seed=int(own.seed),
-            estimate=estimate,
-            progress=progress or no_progress,
-        )
+        with watched(progress) as report:
+            rows = distributions(
+                self.data.independent().dataset(own.measure.names),
+                own.requested,
+                measure=own.measure if model else None,
+                method=Stack() if own.method is None else own.method,
+                seed=int(own.seed),
+                estimate=estimate,
+                progress=report,
+            )
         return dict(zip(own.outputs, rows, strict=True))
 
     def _estimate(self, progress: Progress) -> Estimate:

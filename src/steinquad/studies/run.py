@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from steinquad._types import Progress
+from steinquad._types import ProgressOption
 from steinquad.errors import InputError
 from steinquad.estimate import Estimate
 from steinquad.fit import Status
@@ -53,14 +53,15 @@ class StudyRun:
         store: of the study, being written.
         place: where evaluations happen.
         watch: called with a `Snapshot` whenever something has finished.
-        progress: called with (step, total, loss) while a method is trained.
+        progress: True for a bar, or a function that is called with (step, total, loss) while a
+            method is trained.
     """
 
     settings: Settings
     store: Store
     place: Executor
     watch: Callable[[Snapshot], None] | None = None
-    progress: Progress | None = None
+    progress: ProgressOption = None
 
     def finish(self) -> Estimate:
         """Evaluate and look at the estimate, by turns, until the budget ends.

@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from steinquad._types import Progress, as_flag, as_path
+from steinquad._types import ProgressOption, as_flag, as_path
 from steinquad.errors import InputError, shown
 from steinquad.estimate import Estimate
 from steinquad.studies.adaptive import Chosen
@@ -99,7 +99,7 @@ class Study(Settings):
         executor: AnyExecutor | None = None,
         retry_failed: bool = False,
         watch: Callable[[Snapshot], None] | None = None,
-        progress: Progress | None = None,
+        progress: ProgressOption = None,
     ) -> Estimate:
         """Evaluate what is missing, and estimate; what is stored is never done again.
 
@@ -108,7 +108,8 @@ class Study(Settings):
                 makes one, which is called again if the executor breaks.
             retry_failed: give points that failed for good all their attempts again.
             watch: called with a `Snapshot` whenever something has finished.
-            progress: called with (step, total, loss) while a method is trained.
+            progress: True for a bar, or a function that is called with (step, total, loss) while a
+                method is trained.
         """
         store, retry_failed = self.evaluations, as_flag("retry_failed", retry_failed)
         with store.writing(), place_for(self, executor) as place:
@@ -128,14 +129,15 @@ class Study(Settings):
         """
         return look(self.evaluations, self, n)
 
-    def estimate(self, *, n: int | None = None, progress: Progress | None = None) -> Estimate:
+    def estimate(self, *, n: int | None = None, progress: ProgressOption = None) -> Estimate:
         """The answer from what is stored: the longest beginning in which nothing is missing.
 
         Nothing is evaluated or written, so this also works while another process runs the study.
 
         Args:
             n: use the first so many points only.
-            progress: called with (step, total, loss) while a method is trained.
+            progress: True for a bar, or a function that is called with (step, total, loss) while a
+                method is trained.
 
         Raises:
             InputError: more than 1 % failed and that is not to be ignored, or fewer than two
@@ -148,7 +150,7 @@ class Study(Settings):
         estimate: Estimate | None = None,
         *,
         model: bool = True,
-        progress: Progress | None = None,
+        progress: ProgressOption = None,
     ) -> dict[str, tuple[Statistic, ...]]:
         """Std, quantiles and chances of every output with 95 % intervals; see `sq.distribution`.
 
@@ -156,7 +158,8 @@ class Study(Settings):
             estimate: the answer for the mean from `run` or `estimate`, so that it need not be
                 computed again.
             model: whether a fitted model may help; without, the simulated values speak alone.
-            progress: called with (step, total, loss) while a method is trained.
+            progress: True for a bar, or a function that is called with (step, total, loss) while a
+                method is trained.
         """
         if estimate is not None and not isinstance(estimate, Estimate):
             raise InputError(f"estimate is {shown(estimate)}; pass what run or estimate gave.")

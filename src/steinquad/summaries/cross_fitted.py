@@ -7,7 +7,7 @@ import numpy as np
 
 from steinquad._float64 import float64
 from steinquad._threads import few_threads
-from steinquad._types import Array, Progress, as_count, no_progress
+from steinquad._types import Array, Progress, ProgressOption, as_count
 from steinquad.api import estimate as mean_of
 from steinquad.checking.folds import folds_of, others
 from steinquad.checking.held_out import HeldOut
@@ -23,6 +23,7 @@ from steinquad.points import Points
 from steinquad.summaries import corrected, simulated
 from steinquad.summaries.requested import QUANTILES, Requested
 from steinquad.summaries.statistic import Statistic, better
+from steinquad.terminal.watched import watched
 
 __all__ = ["distribution", "distributions"]
 
@@ -44,7 +45,7 @@ def distribution(
     draws: int = FRESH,
     seed: int = 0,
     estimate: Estimate | None = None,
-    progress: Progress | None = None,
+    progress: ProgressOption = None,
 ) -> tuple[tuple[Statistic, ...], ...]:
     """Standard deviation, quantiles and chances of every output, with 95 % intervals.
 
@@ -63,7 +64,8 @@ def distribution(
         draws: fresh draws by which the distribution of the model is known.
         seed: of folds, fits and fresh draws.
         estimate: the answer for the mean, where there is one: says which method `Stack` took.
-        progress: called with (step, total, loss) while a method is trained.
+        progress: True for a bar, in a terminal or a notebook, or a function that is called with
+            (step, total, loss) while a method is trained.
 
     Returns:
         For each output its statistics: the std, then quantiles, then chances.
@@ -77,16 +79,17 @@ def distribution(
     """
     requested = Requested(quantiles, above, below)
     _check_data(data)
-    return distributions(
-        data,
-        [requested] * data.outputs,
-        measure=None if measure is None else as_measure(measure),
-        method=Stack() if method is None else method,
-        draws=as_count("draws", draws, 2),
-        seed=int(seed),
-        estimate=estimate,
-        progress=progress or no_progress,
-    )
+    with watched(progress) as report:
+        return distributions(
+            data,
+            [requested] * data.outputs,
+            measure=None if measure is None else as_measure(measure),
+            method=Stack() if method is None else method,
+            draws=as_count("draws", draws, 2),
+            seed=int(seed),
+            estimate=estimate,
+            progress=report,
+        )
 
 
 @float64

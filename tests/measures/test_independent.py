@@ -1,4 +1,4 @@
-"""Products of named blocks."""
+"""Independent measures side by side, made by `Product`."""
 
 import jax.numpy as jnp
 import numpy as np

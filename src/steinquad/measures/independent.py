@@ -1,4 +1,4 @@
-"""Independent blocks, each with a name."""
+"""Independent measures side by side, each with a name."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -7,38 +7,29 @@ import numpy as np
 import scipy.linalg
 
 from steinquad._types import Array, as_points
-from steinquad.errors import InputError, shown
+from steinquad.errors import InputError
 from steinquad.measures.affine import Affine
 from steinquad.measures.base import Measure
 from steinquad.measures.checks import as_draw_request, as_names, as_probabilities
-from steinquad.measures.convert import as_measure
 from steinquad.measures.factors import Factors, combined
 from steinquad.support import Support
 
-__all__ = ["Product"]
+__all__ = ["Independent"]
 
 
-class Product(Measure):
-    """The product of independent named blocks, in the order of the mapping.
+class Independent(Measure):
+    """The product of independent named measures, in the order of the mapping.
+
+    All that `Product` does but for the conversion of its blocks, which is a matter of
+    `measures.convert`. It provides what every block provides.
 
     Args:
-        blocks: names to anything `as_measure` takes. A block of one coordinate gives it its
-            name; a block `w` of several gives `w[0]`, `w[1]`, ...
-
-    It provides what every block provides.
-
-    >>> import scipy.stats as st
-    >>> Product({"ct": st.norm(0.8, 0.1), "wind": st.multivariate_normal([9.0, 8.0])}).names
-    ('ct', 'wind[0]', 'wind[1]')
+        blocks: at least one. A block of one coordinate gives it its name; a block `w` of several
+            gives `w[0]`, `w[1]`, ...
     """
 
-    def __init__(self, blocks: Mapping[str, Any]) -> None:
-        if not isinstance(blocks, Mapping) or not blocks:
-            raise InputError(
-                f"blocks is {shown(blocks)}; pass a mapping of at least one name to a "
-                "distribution."
-            )
-        self.blocks = {name: _as_block(name, block) for name, block in blocks.items()}
+    def __init__(self, blocks: Mapping[str, Measure]) -> None:
+        self.blocks = dict(blocks)
         parts = list(self.blocks.values())
         names = [
             name if part.dim == 1 else f"{name}[{i}]"
@@ -129,12 +120,3 @@ class Product(Measure):
             raise InputError(
                 f"measure Product has no {what}, because block {lacking[0]!r} has none."
             )
-
-
-def _as_block(name: Any, block: Any) -> Measure:
-    if not isinstance(name, str) or not name:
-        raise InputError(f"blocks has the name {name!r}; use non-empty strings.")
-    try:
-        return as_measure(block)
-    except InputError as error:
-        raise InputError(f"block {name!r}: {error}") from None

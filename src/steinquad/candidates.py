@@ -1,0 +1,83 @@
+"""A row of `Estimate.candidates`, read for who shows it."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from steinquad._types import Array
+
+__all__ = ["Candidate", "read_candidates"]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """What is known of one method that was considered; None where it is not known.
+
+    Attributes:
+        method: its name.
+        rms: root mean square of what it leaves of f at points held out.
+        weight: its share of the answer.
+        mean: its own integral, (k,).
+        std: of that, (k,).
+        chosen: whether the answer is its own, or has a part of it.
+        note: why it was not tried, or what is wrong.
+    """
+
+    method: str
+    rms: float | None
+    weight: float | None
+    mean: Array | None
+    std: Array | None
+    chosen: bool
+    note: str
+
+    @property
+    def integrated(self) -> bool:
+        """Whether it has an integral of its own with a finite error, to be drawn."""
+        if self.mean is None or self.std is None:
+            return False
+        return bool(np.isfinite(self.mean).all() and np.isfinite(self.std).all())
+
+
+def read_candidates(rows: Iterable[Mapping[str, Any]], outputs: int) -> list[Candidate]:
+    """The rows as `Candidate`s; a method writes the keys that it has, so none is required.
+
+    Args:
+        rows: of `Estimate.candidates`.
+        outputs: number of integrands, k; a mean or std of another size is left out.
+    """
+    return [_read(row, outputs) for row in rows]
+
+
+def _read(row: Mapping[str, Any], outputs: int) -> Candidate:
+    weight = _largest(row.get("weight"))
+    chosen = row.get("chosen", weight is not None and weight > 0)
+    return Candidate(
+        method=str(row.get("method", "")),
+        rms=_largest(row.get("rms", row.get("held_out_rms"))),
+        weight=weight,
+        mean=_column(row.get("mean"), outputs),
+        std=_column(row.get("std"), outputs),
+        chosen=bool(chosen),
+        note=str(row.get("note") or ""),
+    )
+
+
+def _numbers(value: Any) -> Array | None:
+    try:
+        return None if value is None else np.asarray(value, dtype=np.float64).ravel()
+    except (TypeError, ValueError):
+        return None
+
+
+def _largest(value: Any) -> float | None:
+    """A number, or of one for each output the largest."""
+    array = _numbers(value)
+    return None if array is None or not array.size or np.isnan(array).any() else float(array.max())
+
+
+def _column(value: Any, outputs: int) -> Array | None:
+    array = _numbers(value)
+    return array if array is not None and len(array) == outputs else None

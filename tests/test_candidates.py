@@ -1,0 +1,45 @@
+"""Rows of candidates are read with whatever keys a method writes."""
+
+import numpy as np
+import pytest
+
+import steinquad as sq
+from steinquad.candidates import read_candidates
+
+
+def test_rows_of_a_choice():
+    x = np.random.default_rng(0).normal(size=(60, 2))
+    data = sq.Dataset(x, x[:, 0], -x)
+    est = sq.estimate(data, method=sq.Stack([sq.MonteCarlo(), sq.Polynomial(order=1)]))
+    one, two = read_candidates(est.candidates, 1)
+    assert (one.method, two.method) == ("MonteCarlo", "Polynomial")
+    assert two.rms < one.rms
+
+
+def test_rows_of_members_with_weights():
+    rows = [
+        {"method": "A", "rms": 0.1, "weight": 0.7, "mean": 1.0, "std": 0.2},
+        {"method": "B", "rms": np.float64(0.3), "weight": 0.0, "mean": [1.5], "std": np.ones(1)},
+        {"method": "C", "rms": None, "weight": None, "mean": None, "std": None, "note": "skipped"},
+    ]
+    a, b, c = read_candidates(rows, 1)
+    assert a.integrated and a.chosen and (a.rms, a.weight) == (0.1, 0.7)
+    assert b.integrated and not b.chosen and b.mean.tolist() == [1.5]
+    assert (
+        not c.integrated and not c.chosen and (c.rms, c.weight, c.note) == (None, None, "skipped")
+    )
+
+
+def test_several_outputs_and_the_largest_error_among_them():
+    row = {"method": "A", "rms": [0.1, 0.4], "mean": [1.0, 2.0], "std": [0.1, 0.2]}
+    (two,) = read_candidates([row], 2)
+    assert two.rms == 0.4 and two.integrated and two.std.tolist() == [0.1, 0.2]
+    (one,) = read_candidates([row], 1)  # of another number of outputs
+    assert one.mean is None and not one.integrated
+
+
+@pytest.mark.parametrize("value", ["word", np.nan, [], {"a": 1}, [1.0, None]])
+def test_what_is_no_number_is_left_out(value):
+    (row,) = read_candidates([{"rms": value, "weight": value, "mean": value, "std": value}], 1)
+    assert (row.method, row.rms, row.weight, row.chosen) == ("", None, None, False)
+    assert not row.integrated
