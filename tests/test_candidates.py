@@ -18,9 +18,22 @@ def test_rows_of_a_choice():
 
 def test_rows_of_members_with_weights():
     rows = [
-        {"method": "A", "rms": 0.1, "weight": 0.7, "mean": 1.0, "std": 0.2},
-        {"method": "B", "rms": np.float64(0.3), "weight": 0.0, "mean": [1.5], "std": np.ones(1)},
-        {"method": "C", "rms": None, "weight": None, "mean": None, "std": None, "note": "skipped"},
+        {"method": "A", "held_out_rms": 0.1, "weight": 0.7, "mean": 1.0, "std": 0.2},
+        {
+            "method": "B",
+            "held_out_rms": np.float64(0.3),
+            "weight": 0.0,
+            "mean": [1.5],
+            "std": np.ones(1),
+        },
+        {
+            "method": "C",
+            "held_out_rms": None,
+            "weight": None,
+            "mean": None,
+            "std": None,
+            "note": "skipped",
+        },
     ]
     a, b, c = read_candidates(rows, 1)
     assert a.integrated and a.chosen and (a.rms, a.weight) == (0.1, 0.7)
@@ -31,7 +44,7 @@ def test_rows_of_members_with_weights():
 
 
 def test_several_outputs_and_the_largest_error_among_them():
-    row = {"method": "A", "rms": [0.1, 0.4], "mean": [1.0, 2.0], "std": [0.1, 0.2]}
+    row = {"method": "A", "held_out_rms": [0.1, 0.4], "mean": [1.0, 2.0], "std": [0.1, 0.2]}
     (two,) = read_candidates([row], 2)
     assert two.rms == 0.4 and two.integrated and two.std.tolist() == [0.1, 0.2]
     (one,) = read_candidates([row], 1)  # of another number of outputs
@@ -40,6 +53,8 @@ def test_several_outputs_and_the_largest_error_among_them():
 
 @pytest.mark.parametrize("value", ["word", np.nan, [], {"a": 1}, [1.0, None]])
 def test_what_is_no_number_is_left_out(value):
-    (row,) = read_candidates([{"rms": value, "weight": value, "mean": value, "std": value}], 1)
+    (row,) = read_candidates(
+        [{"held_out_rms": value, "weight": value, "mean": value, "std": value}], 1
+    )
     assert (row.method, row.rms, row.weight, row.chosen) == ("", None, None, False)
     assert not row.integrated

@@ -21,7 +21,7 @@ class Candidate:
         weight: its share of the answer.
         mean: its own integral, (k,).
         std: of that, (k,).
-        chosen: whether the answer is its own, or has a part of it.
+        chosen: whether it has a weight in the answer.
         note: why it was not tried, or what is wrong.
     """
 
@@ -53,14 +53,13 @@ def read_candidates(rows: Iterable[Mapping[str, Any]], outputs: int) -> list[Can
 
 def _read(row: Mapping[str, Any], outputs: int) -> Candidate:
     weight = _largest(row.get("weight"))
-    chosen = row.get("chosen", weight is not None and weight > 0)
     return Candidate(
         method=str(row.get("method", "")),
-        rms=_largest(row.get("rms", row.get("held_out_rms"))),
+        rms=_largest(row.get("held_out_rms")),
         weight=weight,
         mean=_column(row.get("mean"), outputs),
         std=_column(row.get("std"), outputs),
-        chosen=bool(chosen),
+        chosen=weight is not None and weight > 0,
         note=str(row.get("note") or ""),
     )
 

@@ -57,7 +57,7 @@ def with_members(*members):
     """An answer with such candidates: name, weight, mean and std."""
     found = answer(sq.MonteCarlo(), outputs=1)
     rows = tuple(
-        {"method": name, "weight": weight, "mean": mean, "std": std, "rms": 1.0}
+        {"method": name, "weight": weight, "mean": mean, "std": std, "held_out_rms": 1.0}
         for name, weight, mean, std in members
     )
     return replace(found, candidates=rows)

@@ -33,9 +33,13 @@ __all__ = ["Stack"]
 
 FEWEST_STACKED = 8  # points for which folds make sense
 WELL_ENOUGH = 1e-4  # share of the spread of f that is left, below which nothing expensive is tried
-MOST_TRIED = 1000  # points on which an expensive method is tried where there are twice as many
-TRIAL_FOLDS = 3  # that are held out when a method with folds of its own is tried
-CONTENDER = 3.0  # factor behind the best beyond which what was tried is not fitted to all points
+# Points on which an expensive method is tried: a quarter of them, at least and at most so many.
+TRIED = 200, 1000
+MOST_TRAINED = 2000  # those on which a method with folds of its own is tried
+TRIAL_FOLDS = 3  # that are held out then
+# Factors behind the best beyond which what was tried is not fitted to all points, of which those
+# that are tried on a quarter of them may gain more.
+FAR_BEHIND, FAR_BEHIND_WITH_FEWER = 3.0, 4.0
 REFITS = 5  # folds of methods that have to be refitted
 
 
@@ -214,20 +218,20 @@ class _Task:
             note = f"the others leave less than {WELL_ENOUGH:.0e} of the spread of f"
         if note is not None:
             return _Member(method, note=note)
+        start = self.start.of(method.name)
         try:
-            if method.expensive and heard:
-                tried = self._trial(method)
-                if tried is not None and not np.any(tried <= CONTENDER * best):
-                    note = f"left {CONTENDER:g} times as much as others in a trial on some points"
-                    return _Member(method, left=tried, note=note)
-            return self._fitted(method)
+            if method.expensive and heard and start is None:
+                left, far, start = self._trial(method)
+                if len(left) and not np.any(left <= far * best):
+                    note = f"left {far:g} times as much as others in a trial on some points"
+                    return _Member(method, left=left, note=note)
+            return self._fitted(method, start)
         except (InputError, np.linalg.LinAlgError) as error:  # fewer points than it needs
             return _Member(method, note=str(error))
 
-    def _fitted(self, method: Method) -> _Member:
+    def _fitted(self, method: Method, start: WarmStart | None) -> _Member:
         """The method on all of the data."""
-        data, start = self.data, self.start.of(method.name)
-        context = replace(self.context, start=start, split=self.split)
+        data, context = self.data, replace(self.context, start=start, split=self.split)
         fit = method.checked_fit(data, self.measure, context)
         if fit.model is None or not np.isfinite(fit.mean).all():
             return _Member(method, fit, note=fit.status.message)
@@ -252,29 +256,33 @@ class _Task:
         ]
         return HeldOut.of(fits, split, data, self.measure).values
 
-    def _trial(self, method: Method) -> Array | None:
-        """What it leaves of held-out points in a cheaper fit; None where the whole one is cheap.
+    def _trial(self, method: Method) -> tuple[Array, float, WarmStart | None]:
+        """What a cheaper fit leaves of held-out points, and where the whole one may start.
 
-        Methods with folds of their own are tried without the first folds, others on fewer points
-        where there are many.
+        Methods with folds of their own are tried without the first folds, others on a quarter of
+        the points where that is cheaper.
+
+        Returns:
+            Shares of the spread of every output, empty without a trial; the factor behind the best
+            from which on it is too far; and a start.
         """
         data = self.data
-        rows = np.arange(data.n)
-        if data.n >= 2 * MOST_TRIED:
-            rows = evenly_spaced(rows, MOST_TRIED)
-        if not method.holds_out:
-            if len(rows) == data.n:
-                return None
-            part = data.take(rows)
-            split = folds_of(part, len(self.split), self.context.seed)
-            context = replace(self.context, start=None, split=split)
-            fit = method.light.checked_fit(part, self.measure, context)
-            return _share_left(self._held_out(method, fit, part), part)
-        held = np.sort(np.concatenate(self.split[:TRIAL_FOLDS]))
-        seen = np.intersect1d(rows, others(data.n, held))
-        fit = method.light.checked_fit(data.take(seen), self.measure, self.context.starting(None))
-        values = HeldOut.of([fit], [held], data, self.measure).values
-        return _share_left(values, data.take(held))
+        if method.holds_out:
+            held = np.sort(np.concatenate(self.split[:TRIAL_FOLDS]))
+            seen = data.take(evenly_spaced(others(data.n, held), MOST_TRAINED))
+            fit = method.light.checked_fit(seen, self.measure, self.context.starting(None))
+            values = HeldOut.of([fit], [held], data, self.measure).values
+            return _share_left(values, data.take(held)), FAR_BEHIND, None
+        size = int(np.clip(data.n // 4, *TRIED))
+        if data.n < 2 * size:
+            return np.zeros(0), np.inf, None
+        part = data.take(evenly_spaced(np.arange(data.n), size))
+        split = folds_of(part, len(self.split), self.context.seed)
+        context = replace(self.context, start=None, split=split)
+        fit = method.light.checked_fit(part, self.measure, context)
+        left = _share_left(self._held_out(method, fit, part), part)
+        # A start that remembers of these points but hyperparameters.
+        return left, FAR_BEHIND_WITH_FEWER, fit.warm_start if method.warm_folds else None
 
 
 def _share_left(values: Array, data: Dataset) -> Array:
