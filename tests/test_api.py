@@ -191,3 +191,29 @@ def test_outputs_are_as_many_in_every_round():
         sq.integrate(
             lambda x: np.tile(x, (1, 1 + (len(x) > 250))), normal(1), rtol=1e-6, method=MC
         )
+
+
+def test_points_are_sobol_points_where_the_measure_has_quantiles():
+    def points(measure, **options):
+        asked = []
+
+        def f(x):
+            asked.append(x.copy())
+            return x[:, 0]
+
+        sq.integrate(f, measure, n=64, seed=3, **{"method": sq.Polynomial(), **options})
+        return asked[0]
+
+    normal = sq.Product({"a": scipy.stats.norm(), "b": scipy.stats.norm()})
+    even = sq.designs.Sobol().draw(normal, 64, seed=3).x
+    drawn = sq.designs.IID().draw(normal, 64, seed=3).x
+    np.testing.assert_array_equal(points(normal), even)
+    np.testing.assert_array_equal(points(normal, method=sq.MonteCarlo()), drawn)
+    np.testing.assert_array_equal(points(normal, design=sq.designs.IID()), drawn)
+    # A mixture of vectors has no way from the cube.
+    mixture = dist.MixtureSameFamily(
+        dist.Categorical(probs=np.array([0.5, 0.5])),
+        dist.MultivariateNormal(np.array([[0.0, 0.0], [3.0, 1.0]]), np.eye(2)),
+    )
+    drawn = sq.designs.IID().draw(sq.measures.as_measure(mixture), 64, seed=3).x
+    np.testing.assert_array_equal(points(mixture), drawn)
