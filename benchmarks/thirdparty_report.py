@@ -232,7 +232,7 @@ def verdicts(rows: list[Row]) -> list[str]:
             f"{number(case['std'])}, {NAMES[case['best']]} {number(case['best_error'])}"
             for case in behind
         ]
-    return lines
+    return ["", *lines] if lines else []
 
 
 def _where(rows: Sequence[Row]) -> str:
@@ -311,7 +311,7 @@ def _inside(row: Row) -> bool:
 
 
 PARTS: dict[str, tuple[str, Callable[..., list[str]]]] = {
-    "mean": ("Means of uqtestfuns", lambda rows, _: [*means(rows), "", *verdicts(rows)]),
+    "mean": ("Means of uqtestfuns", lambda rows, _: [*means(rows), *verdicts(rows)]),
     "probability": ("Failure probabilities", probabilities),
     "borehole": ("Narrow Borehole", lambda rows, _: borehole(rows)),
     "nasty": ("Nasty integrands", lambda rows, _: nasty(rows)),
