@@ -204,7 +204,10 @@ def verdicts(rows: list[Row]) -> list[str]:
                 continue
             error = middle(row["relative"] for row in mine)
             ratios = ", ".join(f"{number(error / v)} of {NAMES[m]}'s" for m, v in other.items())
-            lines.append(f"- n = {n}, {NAMES[method]}: error {ratios}; covers {cover(mine)}")
+            ratios = f" ({ratios})" if ratios else ""
+            lines.append(
+                f"- n = {n}, {NAMES[method]}: error {number(error)}{ratios}; covers {cover(mine)}"
+            )
     for method in ("default", "own"):
         mine = [row for row in rows if row["method"] == method]
         if not mine:
