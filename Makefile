@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: run test test-all check docs bench bench-paper bench-methods bench-scaling bench-speed bench-calibration bench-goodwin clean
+.PHONY: run test test-all check docs bench bench-paper bench-methods bench-scaling bench-speed bench-calibration bench-goodwin bench-thirdparty clean
 
 # 200 runs of a wind-farm simulator by worker processes, and a page about them; again: the runs are
 # there already.
@@ -33,7 +33,7 @@ docs: $(READY)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve
 
 # Hours in all; each can be stopped and goes on where it was. See benchmarks/README.md.
-bench: bench-scaling bench-speed bench-calibration bench-methods bench-goodwin bench-paper
+bench: bench-scaling bench-speed bench-calibration bench-methods bench-goodwin bench-thirdparty bench-paper
 
 bench-paper: $(READY)
 	$(BIN)/steinquad reproduce table1 --preset paper --jobs 2
@@ -54,6 +54,10 @@ bench-calibration: $(READY)
 
 bench-goodwin: $(READY)
 	$(BIN)/python benchmarks/goodwin.py
+
+bench-thirdparty: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[thirdparty]"
+	$(BIN)/python benchmarks/thirdparty.py
 
 bench-scaling: $(READY)
 	$(BIN)/python benchmarks/scaling.py

@@ -1,7 +1,7 @@
 """Rows of a benchmark in a JSON-lines file: what is there is not run again."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +17,19 @@ class Records:
         self.key = tuple(key)
         lines = self.path.read_text().splitlines() if self.path.exists() else []
         self.rows: list[dict[str, Any]] = [json.loads(line) for line in lines]
+        self._known = {self._place(row) for row in self.rows}
+
+    def _place(self, row: Mapping[str, Any]) -> tuple[Any, ...]:
+        return tuple(row[name] for name in self.key)
 
     def has(self, **key: Any) -> bool:
         """Whether a row with these key fields is there."""
-        return any(all(row[name] == key[name] for name in self.key) for row in self.rows)
+        return self._place(key) in self._known
 
     def add(self, **row: Any) -> None:
         """Append a row at once."""
         self.rows.append(row)
+        self._known.add(self._place(row))
         RESULTS.mkdir(exist_ok=True)
         with self.path.open("a") as file:
             file.write(json.dumps(row) + "\n")
