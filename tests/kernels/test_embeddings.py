@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise, product
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import mpmath as mp
@@ -496,6 +496,6 @@ def test_refusals():
 def test_ten_thousand_points_are_quick():
     x = np.random.default_rng(5).normal(size=10_000)
     for kernel, name, seconds in ((Matern(2.5), "sides", 1.0), (Matern(2.5), "gamma", 15.0)):
-        start = perf_counter()
+        start = process_time()
         assert kernel_mean(kernel, 0.3, MARGINALS[name], x).shape == (10_000,)
-        assert perf_counter() - start < seconds
+        assert process_time() - start < seconds

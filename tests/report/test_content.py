@@ -23,7 +23,7 @@ def test_numbers_are_those_of_the_estimate(good):
         shown = interval(low, high, output["mean"], output["std"], output["unit"])
         assert f"95 % interval: {shown}" in good.html
     assert [look["n"] for look in power["convergence"]] == [40, 80]
-    assert power["check"]["explained"] > 0.95 and content["answer"]["folds"] == 5
+    assert power["check"]["explained"] > 0.95 and content["answer"]["folds"] == 10
     shown = np.array(power["predicted"]["points"])
     assert power["predicted"]["kind"] == "cross-fitted" and shown.shape == (80, 2)
     # Of variance: 4e10 of a, 1e10 * Var(b^3) of b, 1e8 / 12 + ... of both.
@@ -34,7 +34,7 @@ def test_numbers_are_those_of_the_estimate(good):
     assert [each["at"] for each in quantiles] == [0.05, 0.5, 0.95]
     assert quantiles[1]["low"] < 3.02e6 < quantiles[1]["high"]
     (candidate,) = content["answer"]["candidates"]
-    assert candidate["chosen"] and "held-out error" in good.html
+    assert candidate["weight"] == [1.0, 1.0] and "held-out error" in good.html
     assert percent(candidate["held_out_rms"]) in good.html
     timing = content["timing"]
     assert timing["sessions"] == 1 and timing["elapsed"] >= timing["seconds"] > 0

@@ -213,7 +213,7 @@ def test_failures_count_by_their_weights(failing):
     lost = [weights.get(i, 1.0) for i in np.setdiff1d(np.arange(300), data.numbers)]
     assert len(lost) == data.failed > 1
     assert data.share_failed == pytest.approx(sum(lost) / (sum(lost) + data.weights.sum()))
-    assert f"{100 * data.share_failed:.2g} % of the probability" in str(found.estimate().status)
+    assert f"{100 * data.share_failed:.3g} % of the probability" in str(found.estimate().status)
 
 
 def test_a_study_keeps_its_kind_of_points(tmp_path):

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 from rich.console import Console
 from rich.table import Column, Table
@@ -79,10 +80,12 @@ def integrate(
 
 
 def _candidates(rows: Sequence[Mapping[str, Any]]) -> Table:
-    """A row for each: its held-out error relative to the spread of f, and what became of it."""
+    """A row for each: its held-out error relative to the spread of f, its weight, and why none."""
     held_out = Column("held-out", justify="right", no_wrap=True)
-    table = Table(Column("method", no_wrap=True), held_out, "", box=None, pad_edge=False)
+    weight = Column("weight", justify="right", no_wrap=True)
+    table = Table(Column("method", no_wrap=True), held_out, weight, "", box=None, pad_edge=False)
     for row in rows:
         error = "-" if row["held_out_rms"] is None else f"{row['held_out_rms']:.1e}"
-        table.add_row(row["method"], error, "chosen" if row["chosen"] else row["note"])
+        share = float(np.mean(row["weight"]))
+        table.add_row(row["method"], error, f"{share:.2f}", row["note"])
     return table

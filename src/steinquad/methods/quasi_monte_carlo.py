@@ -28,7 +28,7 @@ class QuasiMonteCarlo(Method):
 
     >>> import scipy.stats as st, steinquad as sq
     >>> est = sq.integrate(lambda x: x[:, 0] ** 2, st.norm(), n=1024, method=QuasiMonteCarlo())
-    >>> abs(est.mean - 1) < 0.01
+    >>> abs(est.mean - 1) < 5 * est.std < 0.1
     True
     """
 

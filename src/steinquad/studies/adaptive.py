@@ -36,6 +36,7 @@ PAIRS = 64  # that are chosen together
 UNIFORM = 0.1  # share of the choices that is the same everywhere, whatever the scouts say
 FEWEST = 20  # scouts without failure that can say something
 ROUNDING = 1e-10  # of f: a model that misses less misses nothing
+NOISE = 0.95  # share of the spread of those sizes that a model of nothing leaves
 FOLDS = 5
 STREAM = 2**41  # of random numbers, apart from those of the points
 
@@ -96,7 +97,8 @@ def hard_to_predict(x: Array, fx: Array, measure: Measure, *, seed: int) -> Hard
         return None
     sizes = missed / missed.mean(axis=0)  # every output counts as much
     model = estimate(Dataset(x, sizes), measure=measure, method=method, seed=seed)
-    if model.status.final or method.winner(model.fit).averages:
+    check = model.fit.check
+    if model.status.final or check is None or np.all(check.residual > NOISE * sizes.std(axis=0)):
         return None
     return lambda at: np.sqrt(np.mean(np.maximum(model.predict(at), 0.0) ** 2, axis=1))
 
