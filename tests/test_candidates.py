@@ -43,10 +43,10 @@ def test_rows_of_members_with_weights():
     )
 
 
-def test_several_outputs_and_the_largest_error_among_them():
+def test_several_outputs_have_their_average():
     row = {"method": "A", "held_out_rms": [0.1, 0.4], "mean": [1.0, 2.0], "std": [0.1, 0.2]}
     (two,) = read_candidates([row], 2)
-    assert two.rms == 0.4 and two.integrated and two.std.tolist() == [0.1, 0.2]
+    assert two.rms == pytest.approx(0.25) and two.integrated and two.std.tolist() == [0.1, 0.2]
     (one,) = read_candidates([row], 1)  # of another number of outputs
     assert one.mean is None and not one.integrated
 

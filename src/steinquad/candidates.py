@@ -17,8 +17,8 @@ class Candidate:
 
     Attributes:
         method: its name.
-        rms: root mean square of what it leaves of f at points held out.
-        weight: its share of the answer.
+        rms: what it leaves of held-out points, as a share of the spread of f.
+        weight: its share of the answer, an average where there are several outputs.
         mean: its own integral, (k,).
         std: of that, (k,).
         chosen: whether it has a weight in the answer.
@@ -52,10 +52,10 @@ def read_candidates(rows: Iterable[Mapping[str, Any]], outputs: int) -> list[Can
 
 
 def _read(row: Mapping[str, Any], outputs: int) -> Candidate:
-    weight = _largest(row.get("weight"))
+    weight = _average(row.get("weight"))
     return Candidate(
         method=str(row.get("method", "")),
-        rms=_largest(row.get("held_out_rms")),
+        rms=_average(row.get("held_out_rms")),
         weight=weight,
         mean=_column(row.get("mean"), outputs),
         std=_column(row.get("std"), outputs),
@@ -71,10 +71,12 @@ def _numbers(value: Any) -> Array | None:
         return None
 
 
-def _largest(value: Any) -> float | None:
-    """A number, or of one for each output the largest."""
+def _average(value: Any) -> float | None:
+    """A number, or the average of one for each output."""
     array = _numbers(value)
-    return None if array is None or not array.size or np.isnan(array).any() else float(array.max())
+    if array is None or not array.size or np.isnan(array).any():
+        return None
+    return float(np.mean(array))
 
 
 def _column(value: Any, outputs: int) -> Array | None:

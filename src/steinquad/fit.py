@@ -133,6 +133,10 @@ class Context:
     start: WarmStart | None = None
     split: Sequence[np.ndarray] | None = None
 
+    def of_part(self) -> "Context":
+        """The same for other points: without a start and without rows of these."""
+        return replace(self, start=None, split=None)
+
     def starting(self, start: WarmStart | None) -> "Context":
         """The same with another start.
 
@@ -166,6 +170,7 @@ class Fit:
         candidates: a row for every method that was considered.
         chosen: name of the one among them that made the model, where there was a choice, or that
             has the largest weight in it.
+        disputed: whether it is suspect for nothing but its own check.
         binomial: limits of outputs that take two values, one of them seldom; None where none does.
     """
 
@@ -183,6 +188,7 @@ class Fit:
     history: Mapping[str, Array] = field(default_factory=dict)
     candidates: tuple[Mapping[str, Any], ...] = ()
     chosen: str = ""
+    disputed: bool = False
     binomial: Binomial | None = None
 
     @property

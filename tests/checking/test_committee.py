@@ -127,3 +127,11 @@ def test_weights_of_points_count():
     alone = Committee.of(half, dataset(np.arange(N / 2)))
     np.testing.assert_allclose(whole.weights, alone.weights, rtol=1e-8)
     np.testing.assert_allclose(whole.std, alone.std, rtol=1e-3)
+
+
+def test_a_member_without_weight_may_have_no_std_and_many_members_are_weighed():
+    member, bad = opinions([0.1, 1.0])
+    bad = Opinion(bad.theta0, np.array([np.inf]), bad.values + np.arange(N)[:, None])
+    assert np.isfinite(Committee.of([member, bad], dataset(np.arange(float(N)))).std[0])
+    many = Committee.of(opinions(np.ones(40)), dataset(np.arange(float(N))))
+    assert np.isfinite(many.mean[0]) and many.weights.sum() == pytest.approx(1)

@@ -71,3 +71,17 @@ def test_the_sentence_names_the_output():
     fx = np.stack([rng.uniform(size=500), rng.uniform(size=500) ** -1.2], axis=1)
     said = heavy_tails(fx, sq.Dataset(np.arange(500.0), fx))
     assert said is not None and "of output 1" in said
+
+
+def test_weights_make_tails_and_tame_them():
+    """What counts is the tail of the weighted values, of 20 importance samples each."""
+    tamed = made = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        wide, narrow = rng.standard_t(2.5, 400), rng.standard_normal(400)
+        t = lambda x, nu: (1 + x**2 / nu) ** (-(nu + 1) / 2)  # noqa: E731
+        one = sq.Dataset(wide, np.abs(wide) ** 1.5, weights=np.exp(-(wide**2) / 2) / t(wide, 2.5))
+        two = sq.Dataset(narrow, narrow**2, weights=t(narrow, 2.1) / np.exp(-(narrow**2) / 2))
+        tamed += heavy_tails(one.fx, one) is not None
+        made += heavy_tails(two.fx, two) is not None
+    assert tamed <= 3 < 10 <= made

@@ -140,3 +140,73 @@ def test_bad_candidates():
         sq.Stack([sq.BSN(), sq.BSN(width=8)])
     with pytest.raises(sq.InputError, match="no method applies"):
         sq.estimate(sq.Dataset([0.0, 1.0], [0.3, 1.1]), method=sq.Stack([sq.Polynomial()]))
+
+
+def plain(n, d=2, seed=0):
+    x = np.random.default_rng(seed).standard_normal((n, d))
+    return sq.Dataset(x, np.exp(x[:, 0] / 2) + np.abs(x[:, 1]), -x)
+
+
+@pytest.mark.parametrize("folds", [2, 3])
+def test_few_folds_leave_points_to_try_a_network_on(folds):
+    quick = sq.BSN(width=4, activation="tanh", folds=2, optimizer=sq.GaussNewton(max_steps=3))
+    est = sq.estimate(plain(60), method=sq.Stack([sq.MonteCarlo(), quick]), folds=folds)
+    assert est.check.folds == folds and np.isfinite(est.std)
+
+
+@pytest.mark.parametrize("inner", [sq.Polynomial(), sq.Stack(CHEAP)], ids=lambda m: m.name)
+def test_a_subset_may_be_a_member(inner):
+    """Rows of folds are those of all points; a subset has others."""
+    est = sq.estimate(plain(100), method=sq.Stack([sq.MonteCarlo(), sq.Subset(inner, size=40)]))
+    note = est.candidates[1]["note"]
+    assert np.isfinite(est.std) and est.candidates[1]["held_out_rms"] is not None, note
+
+
+class Odd(sq.Method):
+    """A method that fails in a way of its own."""
+
+    name = "Odd"
+
+    def __init__(self, kind):
+        self.kind = kind
+
+    def fit(self, data, measure, context):
+        if self.kind == "breaks down":
+            return sq.Fit.failed(data, "my numbers broke")
+        mean = data.fx.mean(axis=0)
+        return sq.Fit(
+            theta0=mean + 5.0 * (self.kind == "far"),
+            covariance=np.diag(np.full(data.outputs, np.inf if self.kind == "no std" else 1.0)),
+            model=lambda points, return_std: (np.tile(mean, (len(points.x), 1)), None),
+        )
+
+
+@pytest.mark.parametrize("kind", ["breaks down", "no std", "far"])
+def test_a_member_that_fails_has_no_part_in_the_answer(kind):
+    est = sq.estimate(plain(200), method=sq.Stack([sq.Polynomial(), Odd(kind)]))
+    alone = sq.estimate(plain(200), method=sq.Stack([sq.Polynomial()]))
+    assert est.candidates[1]["weight"] == 0
+    assert (est.mean, est.status.code) == (alone.mean, "converged")
+    assert est.std == pytest.approx(alone.std, rel=0.1)
+
+
+def test_few_values_on_the_lines_of_a_grid_are_not_believed():
+    """Two values cannot tell an exponential from a line, whose residuals are zero."""
+    with pytest.raises(sq.InputError, match="2 values on a line"):
+        sq.integrate(
+            lambda x: np.exp(x[:, 0]) + x[:, 1],
+            normal(2),
+            n=4,
+            design=sq.designs.Grid(),
+            method=sq.Stack([sq.Polynomial()]),
+        )
+
+
+def test_the_model_that_others_use_is_none_of_an_average():
+    rng = np.random.default_rng(9)
+    x = rng.standard_normal((120, 2))
+    fx = 3 * rng.standard_normal(120) + 0.6 * x[:, 0] + 0.5 * x[:, 1] ** 2
+    method = sq.Stack([sq.MonteCarlo(), sq.Polynomial()])
+    est = sq.estimate(sq.Dataset(x, fx, -x), method=method)
+    if est.candidates[1]["weight"] > 0:
+        assert method.winner(est.fit).name == "Polynomial"

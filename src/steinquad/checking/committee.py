@@ -32,7 +32,7 @@ from steinquad.checking.standard_error import (
 )
 from steinquad.dataset import Dataset
 
-__all__ = ["Committee", "Opinion"]
+__all__ = ["WITHIN", "Committee", "Opinion"]
 
 LEAST_WEIGHT = 0.05  # below which a weight is noise, and may cost an exact model its digits
 WITHIN = 2.0  # factor of the smallest held-out residuals up to which a model is a contender
@@ -92,15 +92,16 @@ class Committee:
         weights = np.stack(columns, axis=1)
         mean = np.sum(weights * theta0, axis=0)
         stacked = np.einsum("Kk,Knk->nk", weights, values)
-        own = np.sum(weights * own, axis=0)
+        # A member without weight may have no finite std.
+        own = np.where(weights > 0, weights * np.where(weights > 0, own, 0.0), 0.0).sum(axis=0)
         variance = np.sum(_contest(rms) * (theta0 - mean) ** 2, axis=0)
-        dof = max(data.effective_weights.sum() - 1.0, 1.0)
+        dof = max(float(data.effective_weights.sum()) - 1.0, 1.0)
         if data.sampled:
             used = np.count_nonzero(weights, axis=0) - 1
             error, dof = standard_error(stacked, data.effective_weights, data.groups)
             size = max(data.effective_weights.sum(), 2.0)
             error = error * np.sqrt(size / np.maximum(size - used, 1.0))
-            dof = max(dof - float(used.max()), 1.0)
+            dof = max(float(dof) - float(used.max()), 1.0)
             error = above_rounding(error, data.fx)
             own = np.maximum(error, own)
             variance = variance + (mean - weighted_mean(stacked, data.effective_weights)) ** 2
@@ -119,7 +120,7 @@ def _weights(rows: Array, rms: Array) -> Array:
     target = np.append(np.zeros(len(rows)), 1.0)
     weights = nnls(system, target)[0]
     weights /= weights.sum()
-    weights[weights < LEAST_WEIGHT] = 0.0
+    weights[weights < min(LEAST_WEIGHT, weights.max())] = 0.0
     return weights / weights.sum()
 
 

@@ -66,14 +66,15 @@ def checked(fit: Fit, check: Check) -> Fit:
         fit: the answer; a status that is suspect or not finite already is kept, with its reason.
         check: says how many standard errors the two are apart; more than three is too far.
     """
-    status = fit.status
+    status, disputed = fit.status, fit.disputed
     if check.distance > TOO_FAR and not status.doubtful:
+        disputed = True
         status = Status(
             "suspect",
             f"the fit and its cross-fitted check differ by {check.distance:.1f} standard errors; "
             "believe est.check rather than est.mean, add points, or try another method",
         )
-    return replace(fit, check=check, status=status)
+    return replace(fit, check=check, status=status, disputed=disputed)
 
 
 def widened(fit: Fit, check: Check, own_share: float = OWN_SHARE) -> Fit:

@@ -73,8 +73,21 @@ def with_limits(fit: Fit, few: Binomial) -> Fit:
     covariance = np.where(np.logical_or.outer(few.applies, few.applies), 0.0, fit.covariance)
     np.fill_diagonal(covariance, std**2)
     status = Status(fit.status.code, f"{fit.status.message}; {few}")
-    correction = mean - fit.theta0
-    return replace(fit, correction=correction, covariance=covariance, status=status, binomial=few)
+    check = fit.check
+    if check is not None:  # it is no opinion on what is counted
+        check = replace(
+            check,
+            mean=np.where(few.applies, mean, check.mean),
+            std=np.where(few.applies, std, check.std),
+        )
+    return replace(
+        fit,
+        correction=mean - fit.theta0,
+        covariance=covariance,
+        status=status,
+        check=check,
+        binomial=few,
+    )
 
 
 def _inserted(few: Binomial, mean: Array, std: Array) -> tuple[Array, Array]:

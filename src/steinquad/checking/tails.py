@@ -12,13 +12,14 @@ Simpson, Gelman, Yao and Gabry 2024), each tail by itself, so they are uncertain
 import numpy as np
 
 from steinquad._types import Array
+from steinquad.checking.standard_error import weighted_mean
 from steinquad.dataset import Dataset
 
 __all__ = ["heavy_tails", "pareto_shape"]
 
 HEAVY = 0.5  # shape of the residuals, from which on a variance is infinite
 HEAVY_F = 0.35  # that of f, lower because fewer of its values are in the tail that counts
-FEWEST = 25  # points, below which no tail has five values
+FEWEST = 100  # points, below which the shapes of normal values are often called heavy
 NEGLIGIBLE = 1e-6  # share of the spread of f that is left, below which its tail is rounding
 
 
@@ -31,10 +32,13 @@ def heavy_tails(values: Array, data: Dataset) -> str | None:
     """
     if not data.sampled or data.n < FEWEST:
         return None
-    left = np.ptp(values, axis=0) > NEGLIGIBLE * np.ptp(data.fx, axis=0)
-    for j in np.flatnonzero(left & ~data.constant):
-        shape = pareto_shape(values[:, j])
-        if shape > HEAVY and pareto_shape(data.fx[:, j]) > HEAVY_F:
+    # What a point adds to the average: its weight may tame a tail, or make one.
+    w = data.effective_weights[:, None]
+    left, whole = (w * (each - weighted_mean(each, w[:, 0])) for each in (values, data.fx))
+    notable = np.ptp(left, axis=0) > NEGLIGIBLE * np.ptp(whole, axis=0)
+    for j in np.flatnonzero(notable & ~data.constant):
+        shape = pareto_shape(left[:, j])
+        if shape > HEAVY and pareto_shape(whole[:, j]) > HEAVY_F:
             where = "" if data.outputs == 1 else f" of output {j}"
             return (
                 f"the largest values of f{where} and what the models leave of them fall off so "

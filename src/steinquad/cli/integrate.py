@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 from rich.console import Console
 from rich.table import Column, Table
 
 import steinquad as sq
 from steinquad._files import check_output, replaced
+from steinquad.candidates import read_candidates
 from steinquad.cli.suspect import exit_if_suspect
 from steinquad.cli.tables import column_names, parse_support, read_table, select
 from steinquad.errors import InputError
@@ -84,8 +84,8 @@ def _candidates(rows: Sequence[Mapping[str, Any]]) -> Table:
     held_out = Column("held-out", justify="right", no_wrap=True)
     weight = Column("weight", justify="right", no_wrap=True)
     table = Table(Column("method", no_wrap=True), held_out, weight, "", box=None, pad_edge=False)
-    for row in rows:
-        error = "-" if row["held_out_rms"] is None else f"{row['held_out_rms']:.1e}"
-        share = float(np.mean(row["weight"]))
-        table.add_row(row["method"], error, f"{share:.2f}", row["note"])
+    for row in read_candidates(rows, 1):
+        error = "-" if row.rms is None else f"{row.rms:.1e}"
+        share = "-" if row.weight is None else f"{row.weight:.2f}"
+        table.add_row(row.method, error, share, row.note)
     return table

@@ -216,7 +216,7 @@ class Method(ABC):
         if method.warm_folds and full.warm_start is not None:
             start = full.warm_start.of(method.name)
         rest = data.take(others(data.n, rows))
-        fit = method.light.checked_fit(rest, measure, context.starting(start))
+        fit = method.light.checked_fit(rest, measure, context.of_part().starting(start))
         if fit.model is None:
             raise InputError(f"{method.name} has no model to check ({fit.status.message}).")
         return fit

@@ -10,7 +10,7 @@ from steinquad._types import Array, as_count
 from steinquad.checking.error_bar import check_of, checked, widened
 from steinquad.checking.folds import evenly_spaced, folds_of, others
 from steinquad.checking.held_out import HeldOut
-from steinquad.checking.standard_error import ROUNDING
+from steinquad.checking.standard_error import ROUNDING, weighted_mean
 from steinquad.dataset import Dataset
 from steinquad.fit import Context, Fit, Status
 from steinquad.fitting.outputs import Outputs, correlated
@@ -270,7 +270,9 @@ def _select_and_fit(
     everything = np.arange(data.n)
     regression = fitted(best.among, path(best.among, None, best.size).columns, everything)
     theta0 = regression.posterior.theta0[0]
-    spread = float(np.var(held_out)) / float(weights.sum())
+    spread = float(
+        weights @ (held_out - weighted_mean(held_out, weights)) ** 2 / weights.sum() ** 2
+    )
     variance = max(regression.posterior.variance[0], spread)
     if best.before is not None and best.before.error > best.error:
         columns = path(best.before.among, None, best.before.size).columns

@@ -28,6 +28,7 @@ MOST_FEATURES = 1000
 MOST_MEMORY = 2.0**30  # bytes of the values of the features; three more such arrays are needed
 NOISE_ROUNDS = 2  # in which the weights follow the misfit that a fit leaves beyond the noise
 TESTED_ORDER = 2  # up to which features are tested to have mean zero on the data
+FEWEST_ON_A_LINE = 4  # values of a coordinate of points that are no sample
 LEAST_DOF = 5.0  # for comparing orders
 PATIENCE = 2  # orders without improvement after which higher ones are not tried
 # How the prior standard deviation of a weight falls with the degree of its feature: jumps, kinks,
@@ -69,6 +70,11 @@ class Regression(Method):
         order has too many features for the points is for `fit` to say.
         """
         reason = self.features.obstacle(data, measure)
+        if reason is None and not data.sampled and _lines(data) < FEWEST_ON_A_LINE:
+            reason = (
+                f"x is no sample and has {_lines(data)} values on a line, which tell too little of "
+                f"f between them; {self.name} needs {FEWEST_ON_A_LINE}."
+            )
         if reason is None and data.n < 4:
             reason = f"x has {data.n} points of positive weight; {self.name} needs at least 4."
         return reason
@@ -145,8 +151,15 @@ class Regression(Method):
             )
         if self.order == "auto":  # no higher than the tails allow
             orders = features.orders(most) or [1]
+            if not data.sampled:  # m values on a line cannot tell degree m from lower ones
+                orders = [order for order in orders if order <= _lines(data) - 2] or orders[:1]
             return [order for order in orders if not features.trouble(data, order)] or orders[:1]
         return [self.order]
+
+
+def _lines(data: Dataset) -> int:
+    """The fewest different values of a coordinate, as those of a grid on a line."""
+    return min(len(np.unique(column)) for column in data.x.T)
 
 
 def _violation(features: Features, phi: Array, orders: list[int], data: Dataset) -> str | None:

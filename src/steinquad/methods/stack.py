@@ -8,8 +8,8 @@ import numpy as np
 
 from steinquad._linalg import geometric_mean
 from steinquad._types import Array, as_count
-from steinquad.checking.committee import Committee, Opinion
-from steinquad.checking.error_bar import TOO_FAR, check_of
+from steinquad.checking.committee import WITHIN, Committee, Opinion
+from steinquad.checking.error_bar import check_of
 from steinquad.checking.folds import evenly_spaced, folds_of, others
 from steinquad.checking.held_out import HeldOut
 from steinquad.checking.plausibility import beside_average
@@ -120,7 +120,7 @@ class Stack(Method):
         return replace(self, folds=folds)
 
     def winner(self, fit: Fit) -> Method:
-        """The member with the largest weight; itself for a constant f."""
+        """The member with the largest weight that models f; itself for a constant f."""
         return next((method for method in self.methods if method.name == fit.chosen), self)
 
     def fit(self, data: Dataset, measure: Measure | None, context: Context) -> Fit:
@@ -143,10 +143,10 @@ class Stack(Method):
             members.append(task.member(method, members))
         able = [member for member in members if member.opinion is not None]
         if not able:
-            reasons = "; ".join(f"{each.method.name}: {each.note}" for each in members)
-            raise InputError(f"no method applies to the data ({reasons.rstrip('.')}).")
+            reasons = "; ".join(f"{each.method.name}: {each.note.rstrip('.')}" for each in members)
+            raise InputError(f"no method applies to the data ({reasons}).")
         # What violates an identity that holds for every sound dataset has no vote.
-        voters = [member for member in able if not member.violates] or able
+        voters = [member for member in able if not (member.violates or member.far)] or able
         committee = Committee.of([each.opinion for each in voters if each.opinion], data)
         return _fit_of(committee, voters, members, task)
 
@@ -158,8 +158,8 @@ class Stack(Method):
             if note is None:
                 fit = method.checked_fit(data, measure, context.starting(None))
                 return replace(fit, chosen=method.name)
-            notes.append(f"{method.name}: {note}")
-        raise InputError(f"no method applies to the data ({'; '.join(notes).rstrip('.')}).")
+            notes.append(f"{method.name}: {note.rstrip('.')}")
+        raise InputError(f"x has {data.n} points, too few for every method ({'; '.join(notes)}).")
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,6 +173,7 @@ class _Member:
         left: rms of what it leaves of held-out points over the spread of f, of every output; empty
             where it was not tried.
         note: why it was not fitted, or what is wrong.
+        far: whether the average of the values contradicts its answer.
     """
 
     method: Method
@@ -180,6 +181,7 @@ class _Member:
     opinion: Opinion | None = None
     left: Array = field(default_factory=lambda: np.zeros(0))
     note: str = ""
+    far: bool = False
 
     @property
     def violates(self) -> bool:
@@ -187,9 +189,9 @@ class _Member:
 
         An answer far from its own check is no violation: its std counts the distance.
         """
-        if self.fit is None or not self.fit.status.doubtful:
+        if self.fit is None or self.opinion is None:
             return False
-        return self.fit.check is None or self.fit.check.distance <= TOO_FAR
+        return self.fit.status.code == "suspect" and not self.fit.disputed
 
     @property
     def behind(self) -> bool:
@@ -233,16 +235,17 @@ class _Task:
         """The method on all of the data."""
         data, context = self.data, replace(self.context, start=start, split=self.split)
         fit = method.checked_fit(data, self.measure, context)
-        if fit.model is None or not np.isfinite(fit.mean).all():
+        finite = np.isfinite(fit.mean).all() and np.isfinite(fit.std).all()
+        if fit.model is None or not (finite or method.averages):
             return _Member(method, fit, note=fit.status.message)
         values = self._held_out(method, fit, data)
         left = _share_left(values, data)
         if not np.isfinite(left).all():
             return _Member(method, fit, note="no finite held-out error")
-        far = beside_average(fit.status, fit.mean, data)
-        fit = fit if far.code == fit.status.code else replace(fit, status=far)
-        note = fit.status.message if fit.status.doubtful else ""
-        return _Member(method, fit, Opinion(fit.mean, fit.std, values), left, note)
+        status = beside_average(fit.status, fit.mean, data)
+        far = status.code == "suspect" and fit.status.code != "suspect"
+        note = status.message if status.doubtful else ""
+        return _Member(method, fit, Opinion(fit.mean, fit.std, values), left, note, far)
 
     def _held_out(self, method: Method, fit: Fit, data: Dataset) -> Array:
         """`theta0 + f - g` at the points by fits that have not seen them."""
@@ -268,9 +271,10 @@ class _Task:
         """
         data = self.data
         if method.holds_out:
-            held = np.sort(np.concatenate(self.split[:TRIAL_FOLDS]))
+            folds = min(TRIAL_FOLDS, len(self.split) - 1)
+            held = np.sort(np.concatenate(self.split[:folds]))
             seen = data.take(evenly_spaced(others(data.n, held), MOST_TRAINED))
-            fit = method.light.checked_fit(seen, self.measure, self.context.starting(None))
+            fit = method.light.checked_fit(seen, self.measure, self.context.of_part())
             values = HeldOut.of([fit], [held], data, self.measure).values
             return _share_left(values, data.take(held)), FAR_BEHIND, None
         size = int(np.clip(data.n // 4, *TRIED))
@@ -300,6 +304,9 @@ def _fit_of(
     fits = [member.fit for member in voters if member.fit is not None]
     shares = committee.weights[:, ~data.constant].mean(axis=1)
     heaviest = voters[int(np.argmax(shares))]
+    models = [i for i in np.flatnonzero(shares) if not voters[i].method.averages]
+    if models:  # an average is no model that others could use
+        heaviest = voters[max(models, key=lambda i: shares[i])]
     held_out = HeldOut.from_values(committee.values, data, len(task.split))
     return Fit(
         theta0=committee.mean,
@@ -329,10 +336,13 @@ def _status(
     data: Dataset,
 ) -> Status:
     """A violated identity concerns the data, whoever has the weight; tails concern the std."""
-    wrong = next((each for each in members if each.violates), None)
-    if wrong is not None and wrong.fit is not None:
-        aside = "" if wrong in voters else f"{wrong.method.name} was set aside: "
-        return Status("suspect", aside + wrong.fit.status.message)
+    least = np.min([each.left for each in members if each.opinion is not None], axis=0)
+    for wrong in members:
+        # Contradicted by the average, and yet as good as the best on points that it has not seen.
+        contested = wrong.far and bool(np.any(wrong.left <= WITHIN * least))
+        if wrong.violates or contested:
+            aside = "" if wrong in voters else f"{wrong.method.name} was set aside: "
+            return Status("suspect", aside + wrong.note)
     tails = heavy_tails(committee.values, data)
     if tails is not None:
         return Status("suspect", tails)

@@ -96,9 +96,9 @@ class Subset(Method):
             answer's error.
         """
         rows, averaged = self._split(data)
-        fit = self.method.checked_fit(data.take(rows), measure, context.starting(None))
+        fit = self.method.checked_fit(data.take(rows), measure, context.of_part())
         if fit.status.code == "not_finite":
-            return replace(fit, fitted=None, check=None, correction=None)
+            return replace(fit, fitted=None, held_out=None, check=None, correction=None)
         held_out = HeldOut.of([fit], [averaged], data, measure)
         std, dof = held_out.standard_error
         spread = np.sqrt(held_out.weights)[:, None] * (held_out.values - held_out.mean)
@@ -112,6 +112,7 @@ class Subset(Method):
             dof=dof,
             status=status,
             fitted=held_out.predicted,
+            held_out=None,
             check=None,
             stats={**fit.stats, "fitted_points": len(rows)},
         )

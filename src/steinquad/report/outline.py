@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from steinquad.candidates import read_candidates
 from steinquad.report.blocks import Answer, Block, Figure, Heading, Note, Quote, Table, Text
 from steinquad.report.figures import convergence, main_effect, predictions, shrinking
 from steinquad.report.numbers import duration, interval, percent, rounded, short, with_std
@@ -133,12 +134,12 @@ def _statistic(row: dict[str, Any], unit: str) -> tuple[str, ...]:
 def _candidates(candidates: list[dict[str, Any]]) -> Iterator[Block]:
     rows = tuple(
         (
-            each["method"],
-            "–" if each["held_out_rms"] is None else percent(each["held_out_rms"]),
-            percent(_share(each["weight"])),
-            each["note"],
+            each.method,
+            "–" if each.rms is None else percent(each.rms),
+            "–" if each.weight is None else percent(each.weight),
+            each.note,
         )
-        for each in candidates
+        for each in read_candidates(candidates, 1)
     )
     yield Table(("method", "held-out error", "weight", "note"), rows)
     yield Text(
@@ -146,12 +147,6 @@ def _candidates(candidates: list[dict[str, Any]]) -> Iterator[Block]:
         "square), as a share of the spread of the output; of several outputs the geometric mean. "
         "Weight: the share of a method in the answer, an average where there are several outputs."
     )
-
-
-def _share(weight: float | list[float]) -> float:
-    """Of one output, or over several."""
-    weights = weight if isinstance(weight, list) else [weight]
-    return sum(weights) / len(weights)
 
 
 def _convergence(output: dict[str, Any]) -> Iterator[Block]:

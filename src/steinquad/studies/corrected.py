@@ -18,6 +18,7 @@ import numpy as np
 from steinquad._float64 import float64
 from steinquad._types import Progress
 from steinquad.checking.error_bar import check_of, widened
+from steinquad.checking.few_events import with_limits
 from steinquad.dataset import Dataset
 from steinquad.estimate import Estimate
 from steinquad.fit import Context
@@ -37,7 +38,8 @@ def corrected(
 ) -> Estimate:
     """An estimate from all of the data, corrected by the residuals of the folds in `split`.
 
-    A weighted average, and a constant, need no correction and come back as they are.
+    A weighted average, a constant, and events that are counted need no correction and come back
+    as they are. Of a stack the folds refit the member with the largest weight.
 
     Args:
         estimate: by the method of the settings, from all of `data`.
@@ -47,7 +49,9 @@ def corrected(
         progress: called with (step, total, loss) while a method is trained.
     """
     measure, method, fit = settings.measure, settings.method or Stack(), estimate.fit
-    if method.winner(fit).averages or estimate.status.final:
+    few = fit.binomial
+    counted = few is not None and bool((few.applies | data.constant).all())
+    if method.winner(fit).averages or estimate.status.final or counted:
         return estimate
     data = data.completed(measure.score(data.x), measure.support, measure.names)
     context = Context(int(settings.seed), progress)
@@ -57,7 +61,8 @@ def corrected(
         widened(fit, check),
         correction=check.mean - fit.theta0,
         check=check,
-        status=estimate.status,
         stats={**estimate.stats, "uncorrected": fit.mean},
     )
+    corrected = corrected if few is None else with_limits(corrected, few)
+    corrected = replace(corrected, status=estimate.status)
     return Estimate.of(corrected, data, measure, method=method.name)
