@@ -72,8 +72,8 @@ class Regression(Method):
         reason = self.features.obstacle(data, measure)
         if reason is None and not data.sampled and _lines(data) < FEWEST_ON_A_LINE:
             reason = (
-                f"x is no sample and has {_lines(data)} values on a line, which tell too little of "
-                f"f between them; {self.name} needs {FEWEST_ON_A_LINE}."
+                f"x is no sample and has {_lines(data)} values on a line, which tell too little "
+                f"of f between them; {self.name} needs {FEWEST_ON_A_LINE}."
             )
         if reason is None and data.n < 4:
             reason = f"x has {data.n} points of positive weight; {self.name} needs at least 4."

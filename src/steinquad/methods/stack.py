@@ -159,7 +159,7 @@ class Stack(Method):
                 fit = method.checked_fit(data, measure, context.starting(None))
                 return replace(fit, chosen=method.name)
             notes.append(f"{method.name}: {note.rstrip('.')}")
-        raise InputError(f"x has {data.n} points, too few for every method ({'; '.join(notes)}).")
+        raise InputError(f"no method applies to {data.n} points; give more ({'; '.join(notes)}).")
 
 
 @dataclass(frozen=True, eq=False)
