@@ -304,7 +304,7 @@ def _fit_of(
     fits = [member.fit for member in voters if member.fit is not None]
     shares = committee.weights[:, ~data.constant].mean(axis=1)
     heaviest = voters[int(np.argmax(shares))]
-    models = [i for i in np.flatnonzero(shares) if not voters[i].method.averages]
+    models = [i for i in np.flatnonzero(shares).tolist() if not voters[i].method.averages]
     if models:  # an average is no model that others could use
         heaviest = voters[max(models, key=lambda i: shares[i])]
     held_out = HeldOut.from_values(committee.values, data, len(task.split))
