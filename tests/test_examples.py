@@ -11,7 +11,7 @@ WORDS = {
     "02_uncertain_inputs.py": ("mean power, MW", "mean thrust, kN", "95 %", "covariance"),
     "03_draws_and_scores.py": ("500 draws", "MonteCarlo", "BSN"),
     "04_own_multiplier.py": ("truth", "Constant", "Growing"),
-    "05_compare_methods.py": ("MonteCarlo", "Polynomial", "BQ", "<- chosen"),
+    "05_compare_methods.py": ("MonteCarlo", "Stack: BQ", "weights by held-out points"),
     "06_own_features.py": ("Waves", "order", "error"),
     "07_own_kernel.py": ("BQ", "rational quadratic", "error"),
     "08_own_method.py": ("LinearTrend", "cross-fitted", "Stack"),

