@@ -279,8 +279,10 @@ def row_of(est: sq.Estimate, case: Case | None = None) -> dict[str, Any]:
             "distance": est.check.distance,
         }
     if est.candidates:
-        keys = ("method", "held_out_rms", "chosen")
-        row["candidates"] = [{key: each[key] for key in keys} for each in est.candidates]
+        keys = ("method", "held_out_rms", "weight")
+        row["candidates"] = [
+            {key: each[key] for key in keys} for each in est.to_dict()["candidates"]
+        ]
     if case is not None and est.status.code != "not_finite":
         x = np.array([[0.2], [0.5], [0.8]]) + 0.05 * np.arange(case.dim)
         score = None if case.score is None else case.score(x)
@@ -445,7 +447,8 @@ def numbers(row: dict[str, Any]) -> dict[str, np.ndarray]:
 def words(row: dict[str, Any]) -> dict[str, Any]:
     """All of it that must be the same to the letter."""
     found = {key: row.get(key) for key in ("kind", "status", "n", "by", "way")}
-    chosen = [(each["method"], each["chosen"]) for each in row.get("candidates", ())]
+    rows = row.get("candidates", ())
+    chosen = [(each["method"], bool(np.any(np.asarray(each["weight"]) > 0))) for each in rows]
     shapes = {key: value.shape for key, value in numbers(row).items()}
     return found | {"candidates": chosen, "shapes": shapes}
 

@@ -129,8 +129,9 @@ class Stack(Method):
         Returns:
             The weighted model with its integral, and in `check` the answer of the held-out points
             alone. Suspect where any member found the data at odds with an identity that has to
-            hold, because that concerns the data and not the member, or where the residuals have
-            tails without a variance.
+            hold, because that concerns the data and not the member, where the plain average
+            contradicts a member that is as good as the best on held-out points, or where the
+            residuals have tails without a variance.
         """
         if data.n < FEWEST_STACKED:
             return self._of_few(data, measure, context)
