@@ -146,6 +146,29 @@ class Context:
         return replace(self, start=start)
 
 
+@dataclass(frozen=True, eq=False)
+class HeldOutValues:
+    """What fits that have not seen a point say of it, and what they integrate to.
+
+    Attributes:
+        values: `theta0 + f - g` of every point by the fit without its fold, (n, k).
+        theta0: integrals of these fits, one for each fold, (K, k).
+    """
+
+    values: Array
+    theta0: Array
+
+    @property
+    def jackknife(self) -> Array:
+        """Standard error of the integral, by how much it moves without each fold, (k,).
+
+        Unlike residuals it sees what a model makes of places that no point has seen: there fits
+        without some of the outermost points disagree.
+        """
+        folds = len(self.theta0)
+        return np.sqrt(folds - 1.0) * self.theta0.std(axis=0)
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Fit:
     """A model of f, what it integrates to, and how well the method itself knows that.
@@ -161,8 +184,8 @@ class Fit:
         status: how the fit went, by the method's own lights.
         fitted: g at the data, (n, k); None for an average, which models nothing.
         correction: what held-out points add to theta0 in the answer, (k,).
-        held_out: `theta0 + f - g` at the data by models that have not seen the point, (n, k): of
-            the folds of `Context.split`, or of the method's own; None where it has none.
+        held_out: the data under models that have not seen them: of the folds of `Context.split`,
+            or of the method's own; None where it has none.
         check: the second opinion of held-out points, where the method holds some out by itself.
         warm_start: what a fit to more data may begin from.
         stats: what the method has to report.
@@ -181,7 +204,7 @@ class Fit:
     status: Status = field(default_factory=lambda: Status("converged", "the model was fitted"))
     fitted: Array | None = None
     correction: Array | None = None
-    held_out: Array | None = None
+    held_out: HeldOutValues | None = None
     check: Check | None = None
     warm_start: WarmStart | None = None
     stats: Mapping[str, Any] = field(default_factory=dict)

@@ -82,10 +82,13 @@ def test_held_out_values_select_again():
     fx = np.exp(x.sum(axis=1))
     spoiled = fx.copy()
     spoiled[split[0]] += 1e-3 * np.arange(12)
-    values = [
-        PolynomialChaos().fit(sq.Dataset(x, y), measure, Context(split=split)).held_out[:, 0] - y
+    both = [
+        PolynomialChaos().fit(sq.Dataset(x, y), measure, Context(split=split)).held_out
         for y in (fx, spoiled)
     ]
+    values = [each.values[:, 0] - y for each, y in zip(both, (fx, spoiled), strict=True)]
+    assert both[0].theta0.shape == (5, 1)
+    np.testing.assert_allclose(both[0].theta0[0], both[1].theta0[0], atol=0.02)
     # `theta0 - g` at the fold is a matter of the other points (units of y differ by rounding).
     np.testing.assert_allclose(values[0][split[0]], values[1][split[0]], atol=0.02)
     assert np.abs(values[0][split[1]] - values[1][split[1]]).max() > 1e-6

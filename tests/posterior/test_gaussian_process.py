@@ -106,11 +106,12 @@ def test_held_out_values_are_those_of_refits_without_the_fold(options):
     z, h = rng.uniform(0.1, 0.9, whole.n), rng.standard_normal(whole.basis.shape[1])
     process = GaussianProcess.of(whole, hyper(outputs))
     split = [np.arange(i, whole.n, 5) for i in range(5)]
-    values = process.held_out(z, h, split)
-    for rows in split:
+    values, integrals = process.held_out(z, h, split)
+    for fold, rows in enumerate(split):
         keep = np.setdiff1d(np.arange(whole.n), rows)
         without = GaussianProcess.of(whole.take(keep), hyper(outputs))
         theta0, _ = without.functional(z[keep], 10.0, h)
         held = whole.take(rows)
         predicted, _ = without.predict(held.points, held.basis, False)
         assert_close(values[rows], theta0 + held.y - predicted, rtol=1e-8)
+        assert_close(integrals[fold], theta0, rtol=1e-8)

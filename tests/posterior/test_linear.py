@@ -96,8 +96,8 @@ def test_held_out_values_are_those_of_refits_without_the_fold(folds):
     factored = factor(phi, y, weights)
     fit = factored.posterior(F, scale)
     split = [np.arange(i, N, folds) for i in range(folds)]
-    values = factored.held_out(fit, scale, split)
-    for rows in split[:3]:
+    values, theta0 = factored.held_out(fit, scale, split)
+    for fold, rows in enumerate(split[:3]):
         keep = np.setdiff1d(np.arange(N), rows)
         for j in range(K):
             mean, _ = brute_force(
@@ -106,3 +106,4 @@ def test_held_out_values_are_those_of_refits_without_the_fold(folds):
             np.testing.assert_allclose(
                 values[rows, j], y[rows, j] - phi[rows] @ mean[1:], rtol=1e-7
             )
+            np.testing.assert_allclose(theta0[fold, j], mean[0], rtol=1e-7)

@@ -45,11 +45,13 @@ class Opinion:
     Attributes:
         theta0: integrals, (k,).
         std: of these, by the model's own lights, (k,).
+        jackknife: of these, by how far they move without each fold, (k,).
         values: `theta0 + f - g` of points under fits that have not seen them, (n, k).
     """
 
     theta0: Array
     std: Array
+    jackknife: Array
     values: Array
 
 

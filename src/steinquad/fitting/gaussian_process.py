@@ -9,7 +9,7 @@ from steinquad._float64 import float64
 from steinquad._types import Array
 from steinquad.checking.standard_error import standard_error
 from steinquad.dataset import Dataset
-from steinquad.fit import Context, Fit, Status, WarmStart
+from steinquad.fit import Context, Fit, HeldOutValues, Status, WarmStart
 from steinquad.fitting.outputs import Outputs, correlated
 from steinquad.points import Points
 from steinquad.posterior.gaussian_process import (
@@ -209,7 +209,7 @@ class _Part:
     variance: Array
     left_out: Array
     fitted: Array
-    held_out: Array | None
+    held_out: tuple[Array, Array] | None
 
 
 def _part(
@@ -235,10 +235,13 @@ def _part(
     return _Part(posterior.light(), optimum, mean, variance, left_out, posterior.fitted, held_out)
 
 
-def _held_out(parts: list[_Part], outputs: Outputs) -> Array | None:
+def _held_out(parts: list[_Part], outputs: Outputs) -> HeldOutValues | None:
     """Of all outputs in their units, where folds were asked for."""
-    values = [part.held_out for part in parts if part.held_out is not None]
-    return outputs.in_units(np.concatenate(values, axis=1)) if values else None
+    pairs = [part.held_out for part in parts if part.held_out is not None]
+    if not pairs:
+        return None
+    values, theta0 = (outputs.in_units(np.concatenate(each, axis=1)) for each in zip(*pairs))
+    return HeldOutValues(values, theta0)
 
 
 def _known_variances(data: Dataset, outputs: Outputs, fixed: float | None) -> Array | None:

@@ -13,7 +13,7 @@ from steinquad.checking.folds import folds_of, others
 from steinquad.checking.held_out import HeldOut
 from steinquad.dataset import Dataset
 from steinquad.errors import InputError, shown
-from steinquad.fit import Context, Fit, Status
+from steinquad.fit import Context, Fit, HeldOutValues, Status
 from steinquad.fitting.ensemble import Ensemble, Split, Trainer, splits, train_ensemble
 from steinquad.fitting.ensemble_answer import Member, NetworkModel
 from steinquad.fitting.pieces import Partition, between_points, fit_by_pieces
@@ -258,7 +258,9 @@ class BSN(Method):
             rest = [fit(one_member, others(data.n, each.held)) for each in trainer.splits[1:]]
             split = [each.held for each in trainer.splits]
             held_out = HeldOut.of([trial, *rest], split, data, measure)
-            full = replace(_checked_pieces(full, held_out), held_out=held_out.values)
+            theta0 = np.stack([each.theta0 for each in (trial, *rest)])
+            values = HeldOutValues(held_out.values, theta0)
+            full = replace(_checked_pieces(full, held_out), held_out=values)
         stats = {**full.stats, "steps": trajectory.steps}
         return replace(full, history=trajectory.history(), stats=stats)
 
@@ -333,7 +335,10 @@ def _fit_of(
     check = values = None
     if answer.held_out is not None:
         if len(answer.held_out.rows) == data.n:
-            values = outputs.in_units(answer.held_out.values)
+            folds = np.stack([np.asarray(each.network.theta0) for each in ensemble.members])
+            values = HeldOutValues(
+                outputs.in_units(answer.held_out.values), outputs.in_units(folds)
+            )
         check = outputs.check_in_units(check_of(answer.held_out, answer.plain))
     return Fit(
         theta0=theta0,

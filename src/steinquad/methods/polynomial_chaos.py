@@ -12,7 +12,7 @@ from steinquad.checking.folds import evenly_spaced, folds_of, others
 from steinquad.checking.held_out import HeldOut
 from steinquad.checking.standard_error import ROUNDING, weighted_mean
 from steinquad.dataset import Dataset
-from steinquad.fit import Context, Fit, Status
+from steinquad.fit import Context, Fit, HeldOutValues, Status
 from steinquad.fitting.outputs import Outputs, correlated
 from steinquad.fitting.pursuit import Path, held_out_squares, pursue
 from steinquad.measures.base import Measure
@@ -102,7 +102,7 @@ class PolynomialChaos(Method):
         split = context.split or folds_of(data, min(self.folds, data.n // 2), context.seed)
         sets = list(_candidate_sets(measure, data.x))
         parts = [_select_and_fit(sets, y, data, split) for y in outputs.values.T]
-        regressions, held_out, variances = zip(*parts, strict=True)
+        regressions, held_out, without, variances = zip(*parts, strict=True)
         posteriors = [each.posterior for each in regressions]
         theta0 = np.concatenate([each.theta0 for each in posteriors])
         residuals = np.concatenate([each.residuals for each in posteriors], axis=1)
@@ -118,7 +118,7 @@ class PolynomialChaos(Method):
             model=ChaosModel(outputs, regressions),
             status=Status("converged", f"{max(sizes)} orthonormal polynomials were selected"),
             fitted=outputs.in_units(outputs.values - residuals),
-            held_out=values,
+            held_out=HeldOutValues(values, outputs.in_units(np.stack(without, axis=1))),
             stats={
                 "size": sizes,
                 "degree": [int(each.indices.max(initial=0)) for each in regressions],
@@ -213,8 +213,8 @@ def _selection_rows(n: int) -> np.ndarray:
 
 def _select_and_fit(
     sets: Sequence[Sequence[_Candidates]], y: Array, data: Dataset, split: Sequence[np.ndarray]
-) -> tuple[_Regression, Array, float]:
-    """The regression of one output, `theta0 + y - g` by those without each fold, its variance.
+) -> tuple[_Regression, Array, Array, float]:
+    """The regression of one output; `theta0 + y - g` and theta0 without each fold; its variance.
 
     All sets are tried on some folds, the best of them on the others; the features of the full
     fit, and those of every fold, are as many as leave least of the held-out points together.
@@ -262,10 +262,10 @@ def _select_and_fit(
         for each in trials[:FINALISTS]
     ]
     best = min(whole, key=lambda each: each.error)
-    held_out = np.empty(data.n)
-    for fold, own in zip(split, best.paths, strict=True):
+    held_out, without = np.empty(data.n), np.empty(len(split))
+    for i, (fold, own) in enumerate(zip(split, best.paths, strict=True)):
         part = fitted(best.among, own.columns[: best.size], others(data.n, fold))
-        slopes = part.posterior.weights[:, 0]
+        slopes, without[i] = part.posterior.weights[:, 0], part.posterior.theta0[0]
         held_out[fold] = y[fold] - part.chaos(data.x[fold], part.indices) @ slopes
     everything = np.arange(data.n)
     regression = fitted(best.among, path(best.among, None, best.size).columns, everything)
@@ -279,7 +279,7 @@ def _select_and_fit(
         step = theta0 - fitted(best.before.among, columns, everything).posterior.theta0[0]
         # The error is taken to have fallen from that step by the root of what the residuals have.
         variance = max(variance, step**2 * np.sqrt(best.error / best.before.error))
-    return regression, held_out, variance
+    return regression, held_out, without, variance
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from steinquad.checking.standard_error import ROUNDING, far_from_average, standa
 from steinquad.checking.stein_identities import mean_zero_violation
 from steinquad.dataset import Dataset
 from steinquad.errors import InputError, shown
-from steinquad.fit import Context, Fit, Status
+from steinquad.fit import Context, Fit, HeldOutValues, Status
 from steinquad.fitting.outputs import Outputs, correlated
 from steinquad.measures.base import Measure
 from steinquad.methods.base import Method
@@ -116,8 +116,8 @@ class Regression(Method):
         held_out = None
         if context.split is not None:
             scale = DECAYS[best.decay](degrees[order])
-            standard = factored.held_out(fit, scale, context.split)
-            held_out = outputs.in_units(standard)
+            pair = factored.held_out(fit, scale, context.split)
+            held_out = HeldOutValues(*map(outputs.in_units, pair))
         trouble = features.trouble(data, order) or _violation(features, phi, orders, data)
         status = Status("converged", f"{features.name} of order {order}, {size} features")
         return Fit(

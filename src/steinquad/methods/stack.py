@@ -16,7 +16,7 @@ from steinquad.checking.plausibility import beside_average
 from steinquad.checking.tails import heavy_tails
 from steinquad.dataset import Dataset
 from steinquad.errors import InputError, shown
-from steinquad.fit import Context, Fit, Status, WarmStart
+from steinquad.fit import Context, Fit, HeldOutValues, Status, WarmStart
 from steinquad.fitting.outputs import correlated
 from steinquad.kernels import RBF
 from steinquad.measures.base import Measure
@@ -240,25 +240,27 @@ class _Task:
         if fit.model is None or not (finite or method.averages):
             return _Member(method, fit, note=fit.status.message)
         values = self._held_out(method, fit, data)
-        left = _share_left(values, data)
+        left = _share_left(values.values, data)
         if not np.isfinite(left).all():
             return _Member(method, fit, note="no finite held-out error")
         status = beside_average(fit.status, fit.mean, data)
         far = status.code == "suspect" and fit.status.code != "suspect"
         note = status.message if status.doubtful else ""
-        return _Member(method, fit, Opinion(fit.mean, fit.std, values), left, note, far)
+        opinion = Opinion(fit.mean, fit.std, values.jackknife, values.values)
+        return _Member(method, fit, opinion, left, note, far)
 
-    def _held_out(self, method: Method, fit: Fit, data: Dataset) -> Array:
-        """`theta0 + f - g` at the points by fits that have not seen them."""
+    def _held_out(self, method: Method, fit: Fit, data: Dataset) -> HeldOutValues:
+        """The points under fits that have not seen them."""
         if method.averages:
-            return data.fx
+            return HeldOutValues(data.fx, fit.theta0[None])
         if fit.held_out is not None:
             return fit.held_out
         split = folds_of(data, min(REFITS, data.n // 2), self.context.seed)
         fits = [
             method.refit_without(rows, data, self.measure, fit, self.context) for rows in split
         ]
-        return HeldOut.of(fits, split, data, self.measure).values
+        values = HeldOut.of(fits, split, data, self.measure).values
+        return HeldOutValues(values, np.stack([each.theta0 for each in fits]))
 
     def _trial(self, method: Method) -> tuple[Array, float, WarmStart | None]:
         """What a cheaper fit leaves of held-out points, and where the whole one may start.
@@ -285,7 +287,7 @@ class _Task:
         split = folds_of(part, len(self.split), self.context.seed)
         context = replace(self.context, start=None, split=split)
         fit = method.light.checked_fit(part, self.measure, context)
-        left = _share_left(self._held_out(method, fit, part), part)
+        left = _share_left(self._held_out(method, fit, part).values, part)
         # A start that remembers of these points but hyperparameters.
         return left, FAR_BEHIND_WITH_FEWER, fit.warm_start if method.warm_folds else None
 
@@ -316,7 +318,7 @@ def _fit_of(
         dof=committee.dof,
         status=_status(committee, shares, voters, members, data),
         fitted=_fitted_values(committee, fits, data),
-        held_out=committee.values,
+        held_out=HeldOutValues(committee.values, committee.mean[None]),
         check=check_of(held_out, committee.mean) if data.sampled else None,
         warm_start=StackStart(
             {member.method.name: member.fit.warm_start for member in members if member.fit},

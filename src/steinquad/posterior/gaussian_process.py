@@ -273,8 +273,8 @@ class GaussianProcess:
         amplitude = np.maximum(self.hyper.amplitude, np.sqrt(squares))
         return replace(self, hyper=replace(self.hyper, amplitude=amplitude))
 
-    def held_out(self, z: Array, h: Array, split: Sequence[np.ndarray]) -> Array:
-        """`theta0 + y - g` of every point without its fold, hyperparameters kept, (n, k).
+    def held_out(self, z: Array, h: Array, split: Sequence[np.ndarray]) -> tuple[Array, Array]:
+        """Values `theta0 + y - g` and theta0 without each fold, hyperparameters kept.
 
         theta0 is a linear functional as in `functional`, `a . y` with weights a. Leaving out the
         rows F leaves `r_F = Q_FF^-1 (Q y)_F` and `theta0 - a_F . r_F`. It needs Q itself, so
@@ -284,17 +284,23 @@ class GaussianProcess:
             z: the functional of the covariance with each point, (n,).
             h: the functional of the basis, (q,).
             split: rows of each fold, every row in one.
+
+        Returns:
+            Values of every point by the process without its fold, (n, k), and theta0 of these
+            processes, (K, k).
         """
         inverse = self.inverse()
         theta0 = h @ self.coefficients + z @ self.alpha
         a = inverse @ z + self.weighted @ _backward(self.normal, _forward(self.normal, h))
         values = np.empty_like(self.data.y)
-        for rows in split:
+        without = np.empty((len(split), self.data.y.shape[1]))
+        for fold, rows in enumerate(split):
             left = scipy.linalg.solve(
                 inverse[np.ix_(rows, rows)], self.alpha[rows], assume_a="pos", check_finite=False
             )
-            values[rows] = theta0 - a[rows] @ left + left
-        return values
+            without[fold] = theta0 - a[rows] @ left
+            values[rows] = without[fold] + left
+        return values, without
 
     @property
     def _projected(self) -> Array:

@@ -86,8 +86,8 @@ class Factored:
 
     def held_out(
         self, posterior: "LinearPosterior", scale: Array, split: Sequence[np.ndarray]
-    ) -> Array:
-        """`theta0 + y - g` by the posterior without the fold of each point, exactly, (n, k).
+    ) -> tuple[Array, Array]:
+        """Values `theta0 + y - g` and theta0 of the posterior without each fold, exactly.
 
         Precisions are kept. With H the hat matrix and a the weights of `theta0 = a . y`, leaving
         out the rows F leaves `r_F' = (I - H_FF)^-1 r_F` and `theta0' = theta0 - a_F . r_F'`.
@@ -96,23 +96,29 @@ class Factored:
             posterior: of the leading features that have this scale.
             scale: prior standard deviations with which it was made.
             split: rows of each fold, every row in one.
+
+        Returns:
+            Values of every point by the posterior without its fold, (n, k), and theta0 of these
+            posteriors, (K, k).
         """
         size = len(scale)
         u, values, vt = scipy.linalg.svd(self.r[:size, :size] * scale, check_finite=False)
         basis = self.q[:, :size] @ u
         center = vt @ (scale * self.feature_mean[:size])
         w = self.root**2 / self.total
-        result = np.empty_like(self.y)
+        values_without = np.empty_like(self.y)
+        theta0 = np.empty((len(split), self.y.shape[1]))
         for j, ratio in enumerate(posterior.alpha / posterior.beta):
             kept = values**2 / (values**2 + ratio)
             a = w - self.root * (basis @ (values / (values**2 + ratio) * center))
-            for rows in split:
+            for fold, rows in enumerate(split):
                 own, root = basis[rows], self.root[rows]
                 hat = np.outer(root, root) / self.total + (own * kept) @ own.T
                 hat[np.diag_indices(len(rows))] -= 1.0 + LEAST_FREEDOM
                 left = np.linalg.solve(-hat, root * posterior.residuals[rows, j]) / root
-                result[rows, j] = posterior.theta0[j] - a[rows] @ left + left
-        return result
+                theta0[fold, j] = posterior.theta0[j] - a[rows] @ left
+                values_without[rows, j] = theta0[fold, j] + left
+        return values_without, theta0
 
 
 @dataclass(frozen=True)
