@@ -2,19 +2,22 @@
 
 Every `h_k = g_k - theta_k` has mean zero, so for any weights w the mean of `f - sum_k w_k h_k` is
 that of f. With v_k the values `theta_k + f - g_k` of points under fits that have not seen them,
-theta_k the integral under the fit to all points and e_k its own std:
+theta_k the integral under the fit to all points, e_k its own std and a_k its jackknife, how far it
+moves without each of the folds:
 
     weights   w = argmin var(sum_k w_k v_k),  w >= 0,  sum w = 1,  those below 0.05 left out
     answer    theta = sum_k w_k theta_k
-    std^2     max(s, sum_k w_k e_k)^2 + b^2 + c^2
+    std^2     max(s, e, a, c)^2 + b^2
+    e, a      sum_k w_k e_k and sum_k w_k a_k
     s         standard error of the mean of sum_k w_k v_k, a degree of freedom less for each weight
     b^2       sum_k q_k (theta_k - theta)^2 over the contenders, q_k in proportion to 1 / var(v_k)
-    c         theta - mean of sum_k w_k v_k
+    c         |theta - mean of sum_k w_k v_k|
 
 Contenders are all models whose held-out residuals are within twice the smallest, whatever their
 weight: models that fit all points equally well and disagree about the integral disagree about
-what no point has seen. The plain average is one of the models, with v = f: weight on it is
-shrinkage. Points that are no sample of the measure have no average, and so neither s nor c.
+what no point has seen. So does a model with itself where folds move it: residuals are small there,
+for want of points, and the jackknife is not. The plain average is one of the models, with v = f: weight on it is
+shrinkage. Points that are no sample of the measure have no average, and so none of s, a and c.
 """
 
 from collections.abc import Sequence
@@ -94,9 +97,8 @@ class Committee:
         weights = np.stack(columns, axis=1)
         mean = np.sum(weights * theta0, axis=0)
         stacked = np.einsum("Kk,Knk->nk", weights, values)
-        # A member without weight may have no finite std.
-        own = np.where(weights > 0, weights * np.where(weights > 0, own, 0.0), 0.0).sum(axis=0)
-        variance = np.sum(_contest(rms) * (theta0 - mean) ** 2, axis=0)
+        std = _weighted(weights, own)
+        between = np.sum(_contest(rms) * (theta0 - mean) ** 2, axis=0)
         dof = max(float(data.effective_weights.sum()) - 1.0, 1.0)
         if data.sampled:
             used = np.count_nonzero(weights, axis=0) - 1
@@ -105,9 +107,10 @@ class Committee:
             error = error * np.sqrt(size / np.maximum(size - used, 1.0))
             dof = max(float(dof) - float(used.max()), 1.0)
             error = above_rounding(error, data.fx)
-            own = np.maximum(error, own)
-            variance = variance + (mean - weighted_mean(stacked, data.effective_weights)) ** 2
-        return cls(weights, rms, mean, np.sqrt(own**2 + variance), dof, stacked)
+            moved = _weighted(weights, np.stack([each.jackknife for each in opinions]))
+            away = np.abs(mean - weighted_mean(stacked, data.effective_weights))
+            std = np.max([std, error, moved, away], axis=0)
+        return cls(weights, rms, mean, np.sqrt(std**2 + between), dof, stacked)
 
 
 def _weights(rows: Array, rms: Array) -> Array:
@@ -124,6 +127,11 @@ def _weights(rows: Array, rms: Array) -> Array:
     weights /= weights.sum()
     weights[weights < min(LEAST_WEIGHT, weights.max())] = 0.0
     return weights / weights.sum()
+
+
+def _weighted(weights: Array, stds: Array) -> Array:
+    """Sum of weight times std over the models, (K, k) -> (k,); one without weight may have none."""
+    return np.sum(weights * np.where(weights > 0, stds, 0.0), axis=0)
 
 
 def _contest(rms: Array) -> Array:

@@ -102,7 +102,7 @@ class PolynomialChaos(Method):
         split = context.split or folds_of(data, min(self.folds, data.n // 2), context.seed)
         sets = list(_candidate_sets(measure, data.x))
         parts = [_select_and_fit(sets, y, data, split) for y in outputs.values.T]
-        regressions, held_out, without, variances = zip(*parts, strict=True)
+        regressions, held_out, variances = zip(*parts, strict=True)
         posteriors = [each.posterior for each in regressions]
         theta0 = np.concatenate([each.theta0 for each in posteriors])
         residuals = np.concatenate([each.residuals for each in posteriors], axis=1)
@@ -110,7 +110,10 @@ class PolynomialChaos(Method):
         rounding = ROUNDING * (1.0 + np.abs(outputs.shift / outputs.scale))
         own = correlated(np.array(variances) + rounding**2, residuals)
         mean, covariance = outputs.integrals(theta0, own)
-        values = outputs.in_units(np.stack(held_out, axis=1))
+        values, without = (
+            outputs.in_units(np.concatenate(each, axis=1))
+            for each in zip(*((each.values, each.theta0) for each in held_out), strict=True)
+        )
         sizes = [len(each.indices) for each in regressions]
         fit = Fit(
             theta0=mean,
@@ -118,7 +121,7 @@ class PolynomialChaos(Method):
             model=ChaosModel(outputs, regressions),
             status=Status("converged", f"{max(sizes)} orthonormal polynomials were selected"),
             fitted=outputs.in_units(outputs.values - residuals),
-            held_out=HeldOutValues(values, outputs.in_units(np.stack(without, axis=1))),
+            held_out=HeldOutValues(values, without),
             stats={
                 "size": sizes,
                 "degree": [int(each.indices.max(initial=0)) for each in regressions],
@@ -213,14 +216,14 @@ def _selection_rows(n: int) -> np.ndarray:
 
 def _select_and_fit(
     sets: Sequence[Sequence[_Candidates]], y: Array, data: Dataset, split: Sequence[np.ndarray]
-) -> tuple[_Regression, Array, Array, float]:
-    """The regression of one output; `theta0 + y - g` and theta0 without each fold; its variance.
+) -> tuple[_Regression, HeldOutValues, float]:
+    """The regression of one output, what those without each fold say, its variance.
 
     All sets are tried on some folds, the best of them on the others; the features of the full
     fit, and those of every fold, are as many as leave least of the held-out points together.
 
-    The variance of theta0 is the largest of the posterior's, the held-out error over n, and that
-    of the step from the order before: what is left of a smooth f is no noise, and no residual
+    The variance of theta0 is the largest of the posterior's, the held-out error over n, the
+    jackknife's and that of the step from the order before: what is left of a smooth f is no noise, and no residual
     tells of tails that no point has seen.
     """
     rows, weights = _selection_rows(data.n), data.effective_weights
@@ -262,24 +265,25 @@ def _select_and_fit(
         for each in trials[:FINALISTS]
     ]
     best = min(whole, key=lambda each: each.error)
-    held_out, without = np.empty(data.n), np.empty(len(split))
+    held_out = HeldOutValues(np.empty((data.n, 1)), np.empty((len(split), 1)))
     for i, (fold, own) in enumerate(zip(split, best.paths, strict=True)):
         part = fitted(best.among, own.columns[: best.size], others(data.n, fold))
-        slopes, without[i] = part.posterior.weights[:, 0], part.posterior.theta0[0]
-        held_out[fold] = y[fold] - part.chaos(data.x[fold], part.indices) @ slopes
+        held_out.theta0[i] = part.posterior.theta0
+        predicted = part.chaos(data.x[fold], part.indices) @ part.posterior.weights
+        held_out.values[fold] = y[fold, None] - predicted
     everything = np.arange(data.n)
     regression = fitted(best.among, path(best.among, None, best.size).columns, everything)
     theta0 = regression.posterior.theta0[0]
-    spread = float(
-        weights @ (held_out - weighted_mean(held_out, weights)) ** 2 / weights.sum() ** 2
-    )
-    variance = max(regression.posterior.variance[0], spread)
+    left = (held_out.values - weighted_mean(held_out.values, weights))[:, 0]
+    spread = float(weights @ left**2 / weights.sum() ** 2)
+    jackknife = float(held_out.jackknife[0])
+    variance = max(regression.posterior.variance[0], spread, jackknife**2)
     if best.before is not None and best.before.error > best.error:
         columns = path(best.before.among, None, best.before.size).columns
         step = theta0 - fitted(best.before.among, columns, everything).posterior.theta0[0]
         # The error is taken to have fallen from that step by the root of what the residuals have.
         variance = max(variance, step**2 * np.sqrt(best.error / best.before.error))
-    return regression, held_out, without, variance
+    return regression, held_out, variance
 
 
 @dataclass(frozen=True, eq=False)

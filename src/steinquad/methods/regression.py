@@ -10,6 +10,7 @@ from scipy.special import stdtrit
 from steinquad._float64 import float64
 from steinquad._linalg import geometric_mean
 from steinquad._types import Array, Progress, is_count, is_word
+from steinquad.checking.folds import folds_of
 from steinquad.checking.standard_error import ROUNDING, far_from_average, standard_error
 from steinquad.checking.stein_identities import mean_zero_violation
 from steinquad.dataset import Dataset
@@ -25,7 +26,11 @@ from steinquad.stein.features import Features
 __all__ = ["Regression"]
 
 MOST_FEATURES = 1000
+# Features a point: leave-one-out residuals tell orders apart up to nearly as many as points, where
+# a tail may look exact.
+MOST_SHARE = 0.9
 MOST_MEMORY = 2.0**30  # bytes of the values of the features; three more such arrays are needed
+FOLDS = 10  # of the jackknife, where none are given
 NOISE_ROUNDS = 2  # in which the weights follow the misfit that a fit leaves beyond the noise
 TESTED_ORDER = 2  # up to which features are tested to have mean zero on the data
 FEWEST_ON_A_LINE = 4  # values of a coordinate of points that are no sample
@@ -86,9 +91,9 @@ class Regression(Method):
         noise the points are weighted by it, and by what the model misses, in two further rounds.
 
         Returns:
-            theta0 with the largest of three variances: of the posterior, of the leave-one-out
-            residuals, and of the step from the order before; suspect where low features do not
-            average to zero.
+            theta0 with the largest of four variances: of the posterior, of the leave-one-out
+            residuals, of the step from the order before, and of the jackknife; suspect where low
+            features do not average to zero.
         """
         features = self.features.fit(data, measure)
         outputs = Outputs.fit(data)
@@ -110,14 +115,14 @@ class Regression(Method):
         order, size = best.order, len(degrees[best.order])
         # A mean that is large beside the spread costs digits when it is subtracted.
         rounding = ROUNDING * (1.0 + np.abs(outputs.shift / outputs.scale))
-        variance = np.maximum(best.variance, _truncation(candidates, best)) + rounding**2
+        split = context.split or folds_of(data, min(FOLDS, data.n // 2), context.seed)
+        without = factored.held_out(fit, DECAYS[best.decay](degrees[order]), split)
+        variance = np.maximum(best.variance, _truncation(candidates, best))
+        if data.sampled:
+            variance = np.maximum(variance, HeldOutValues(*without).jackknife ** 2)
+        variance += rounding**2
         scored = features.needs_score and data.score is not None
         theta0, covariance = outputs.integrals(fit.theta0, correlated(variance, fit.left_out))
-        held_out = None
-        if context.split is not None:
-            scale = DECAYS[best.decay](degrees[order])
-            pair = factored.held_out(fit, scale, context.split)
-            held_out = HeldOutValues(*map(outputs.in_units, pair))
         trouble = features.trouble(data, order) or _violation(features, phi, orders, data)
         status = Status("converged", f"{features.name} of order {order}, {size} features")
         return Fit(
@@ -127,7 +132,7 @@ class Regression(Method):
             dof=best.dof,
             status=Status("suspect", trouble) if trouble else status,
             fitted=outputs.in_units(outputs.values - fit.residuals),
-            held_out=held_out,
+            held_out=HeldOutValues(*map(outputs.in_units, without)),
             stats={
                 "features": features.name,
                 "order": order,
@@ -142,7 +147,7 @@ class Regression(Method):
         )
 
     def _orders(self, features: Features, data: Dataset) -> list[int]:
-        most = min(data.n // 2, MOST_FEATURES, max(int(MOST_MEMORY / (8 * data.n)), 1))
+        most = min(int(MOST_SHARE * data.n), MOST_FEATURES, max(int(MOST_MEMORY / (8 * data.n)), 1))
         lowest = 1 if self.order == "auto" else self.order
         if features.size(lowest) > data.n - 2:
             raise InputError(
