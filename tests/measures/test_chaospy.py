@@ -128,6 +128,16 @@ def test_refusals(dist, words):
         as_measure(dist)
 
 
+def test_arithmetic_that_fails_in_chaospy_has_the_line_to_write():
+    for broken in (3 * chaospy.Normal(0, 1) + 2, chaospy.J(3 * chaospy.Normal() + 2)):
+        with pytest.raises(sq.InputError, match="of chaospy fails inside chaospy") as error:
+            as_measure(broken)
+    line = str(error.value).partition("such as ")[2].removesuffix(".")
+    known = {"sq": sq, "chaospy": chaospy, "f": lambda x: x[:, 0] ** 2}
+    assert abs(eval(line.replace("...", "n=50"), known).mean - 13) < 1e-6
+    assert isinstance(as_measure(3 * chaospy.Normal(0, 1)), ByFunctions)
+
+
 def test_a_name_with_another_meaning_does_no_harm():
     """chaospy calls Frechet what is a Weibull: its functions decide."""
     dist = chaospy.Frechet(2, 3)
