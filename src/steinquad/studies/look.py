@@ -64,8 +64,8 @@ class Look:
         if share > MOST_FAILED and self.settings.on_failure != "ignore":
             raise InputError(
                 f"{data.failed} of {data.n} evaluations failed ({100 * share:.3g} %, more than "
-                f"{100 * MOST_FAILED:g} %{first}); repair the integrand and run with --retry-failed, or "
-                'set on_failure = "ignore".'
+                f"{100 * MOST_FAILED:g} %{first}); repair the integrand and run with "
+                '--retry-failed, or set on_failure = "ignore".'
             )
         if len(data.numbers) < 2:
             raise InputError(
