@@ -42,6 +42,14 @@ def test_stops_at_the_tolerance_without_repeating_a_point(rtol):
     assert est.check is not None
 
 
+@pytest.mark.parametrize(("design", "first"), [(None, 256), (sq.designs.IID(), 200)])
+def test_the_first_round_has_as_many_points_as_is_said(design, first):
+    f = Counted(rough)
+    sq.integrate(f, normal(2), rtol=0.5, method=sq.Polynomial(order=2), design=design)
+    assert [len(x) for x in f.points] == [first]
+    assert f"{first}" in str(sq.integrate.__doc__)
+
+
 def test_says_when_it_runs_out_of_points():
     est = sq.integrate(rough, normal(1), rtol=1e-6, max_n=500, method=sq.MonteCarlo())
     assert est.status.code == "max_n" and est.n == 500

@@ -59,7 +59,7 @@ def integrate(
             chaospy or OpenTURNS, an input of uqtestfuns, a dict or list of independent ones, or
             a measure of this library.
         n: number of evaluations; for `Draws` the default is all of them. With `rtol` that of the
-            first round, 200 by default.
+            first round, by default 256 on Sobol points, which are even at powers of two, else 200.
         method: how to estimate; by default `Stack()`, which weighs all methods that apply by what
             held-out points say of each.
         design: where to evaluate f; by default where the method wants it: scrambled Sobol points

@@ -55,15 +55,21 @@ def shown(value: Any) -> str:
     return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
 
 
-def shown_point(x: Sequence[Any]) -> str:
+def shown_point(x: Sequence[Any], names: Sequence[str] = ()) -> str:
     """A point as a message shows it: its first coordinates, with the digits to find it by.
 
     Args:
         x: coordinates, (d,).
+        names: of the coordinates, where somebody has given them.
 
     >>> shown_point([0.12345678, 2.0]), shown_point(range(9))
     ('x = (0.123457, 2)', 'x = (0, 1, 2, 3, 4, 5, ...)')
+    >>> shown_point([0.12345678, 2.0], ["load", "length"])
+    'load = 0.123457, length = 2'
     """
     coordinates = [f"{float(value):.6g}" for value in x[:MOST_COORDINATES]]
     more = ["..."] if len(x) > MOST_COORDINATES else []
+    if names:
+        named = [f"{name} = {value}" for name, value in zip(names, coordinates, strict=False)]
+        return ", ".join([*named, *more])
     return f"x = ({', '.join([*coordinates, *more])})"

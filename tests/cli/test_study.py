@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -126,6 +127,11 @@ def test_failures_are_shown_and_can_be_tried_again(folder, monkeypatch, capsys):
     assert code == 3 and "the report has no answer" in out.err and (folder / "r.json").exists()
     code, out = run(monkeypatch, capsys, "status", "s.toml")
     assert code == 0 and "by answer" in out.out
+    found = re.search(r"\n  the first by answer, point (\d+), at a = (.*): .*is nan\n", out.out)
+    assert found and float(found[2]) >= 1
+    code, out = run(monkeypatch, capsys, "status", "s.toml", "--json")
+    example = json.loads(out.out)["first_failures"]["answer"]
+    assert example["number"] == int(found[1]) and f"{example['input']['a']:.6g}" == found[2]
     code, out = run(monkeypatch, capsys, "export", "s.toml", "bad.csv", "--failed")
     assert code == 0 and "'y<i>' is nan" in (folder / "bad.csv").read_text()
     (folder / "f.py").write_text(FUNCTION)

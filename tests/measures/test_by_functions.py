@@ -46,6 +46,38 @@ def test_beyond_its_sides():
     assert measure.cdf([-1.0, 2.0])[:, 0].tolist() == [0.0, 1.0]
 
 
+def test_quantiles_that_are_not_exact_are_found_from_the_cdf():
+    """As chaospy's are: a quadrature of rough quantiles halves its panels to the last."""
+    dist, asked = DISTS["smooth"], []
+
+    def rough(p):
+        asked.append(p.size)
+        return np.round(dist.ppf(p), 7)
+
+    measure = ByFunctions(replace(foreign(dist), icdf=rough))
+    p = np.array([1e-9, 1e-4, 0.3, 0.9999])
+    np.testing.assert_allclose(measure.cdf(measure.icdf(p))[:, 0], p, rtol=1e-12)
+    assert len(asked) == 1
+    assert measure.icdf([0.0, 1.0])[:, 0].tolist() == [-np.inf, np.inf]
+
+
+def test_nothing_is_asked_of_no_points():
+    given = foreign(DISTS["smooth"])
+
+    def refusing(function):
+        def asked(x):
+            assert len(x)
+            return function(x)
+
+        return asked
+
+    names = ("log_density", "cdf", "icdf")
+    measure = ByFunctions(replace(given, **{k: refusing(getattr(given, k)) for k in names}))
+    none = np.empty((0, 1))
+    assert measure.log_density(none).shape == (0,)
+    assert measure.cdf(none).shape == measure.icdf(none).shape == (0, 1)
+
+
 def test_a_density_that_jumps_is_refused_with_what_to_write():
     steps = st.rv_histogram((np.array([3, 7]), np.array([0.0, 1.0, 2.0])), density=False)()
     with pytest.raises(

@@ -35,6 +35,7 @@ def test_a_dict_or_a_list_is_a_product():
     for several in (list(both.values()), tuple(both.values())):
         numbered = measures.as_measure(several)
         assert isinstance(numbered, measures.Product) and numbered.names == ("x0", "x1")
+        assert measures.Product(several).names == ("x0", "x1")
     assert measures.as_measure([st.norm(), both]).names == ("x0", "x1[0]", "x1[1]")
     est = sq.integrate(lambda x: x[:, 0] * x[:, 1], both, n=30, method=sq.MonteCarlo())
     assert abs(est.mean) < 5 * est.std
@@ -65,6 +66,13 @@ def test_the_other_packages_are_not_imported():
 def test_anything_else_is_refused(obj):
     with pytest.raises(InputError, match=f"measure is a {type(obj).__name__}.*pass a numpyro"):
         measures.as_measure(obj)
+
+
+def test_the_refusal_lists_all_that_is_taken():
+    with pytest.raises(InputError) as error:
+        measures.as_measure(None)
+    for name in ("numpyro", "scipy.stats", "gaussian_kde", "chaospy", "OpenTURNS", "uqtestfuns"):
+        assert name in str(error.value)
 
 
 @pytest.mark.parametrize("cls", [nd.Normal, st.Normal])

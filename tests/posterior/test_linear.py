@@ -107,3 +107,15 @@ def test_held_out_values_are_those_of_refits_without_the_fold(folds):
                 values[rows, j], y[rows, j] - phi[rows] @ mean[1:], rtol=1e-7
             )
             np.testing.assert_allclose(theta0[fold, j], mean[0], rtol=1e-7)
+
+
+def test_values_that_are_all_the_same_have_finite_precisions():
+    """A fold of an output of -1 and 1 may have one of them only; warnings are errors here."""
+    phi = np.random.default_rng(0).standard_normal((200, 3))
+    y = np.ones((200, 1))
+    factored = factor(phi, y, np.ones(200))
+    fit = factored.posterior(3, np.ones(3))
+    assert np.isfinite([fit.alpha, fit.beta]).all() and 0 < fit.variance[0] < 1e-200
+    values, theta0 = factored.held_out(fit, np.ones(3), np.array_split(np.arange(200), 10))
+    np.testing.assert_array_equal(values, y)
+    np.testing.assert_array_equal(theta0, np.ones((10, 1)))

@@ -11,6 +11,9 @@ def test_failures_and_a_flat_output_are_told(bad):
     assert evaluations["failed"] == sum(each["count"] for each in evaluations["kinds"]) > 0
     assert bad.content["answer"]["status"] == "suspect" and "Status suspect" in bad.html
     assert evaluations["kinds"][0]["kind"] == "exception"
+    first = evaluations["kinds"][0]
+    a, b = first["input"].values()
+    assert a > 1.5 and f"= {a:.6g}, b = {b:.6g}:" in bad.html
     assert "does not vary, so no input matters" in bad.html
     assert "fitted: the model has seen these runs" in bad.html
 

@@ -1,5 +1,7 @@
 """The distributions of a study file: those of SciPy, cut, mixed and correlated."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import scipy.stats as st
@@ -38,6 +40,40 @@ def test_distributions_are_those_of_scipy(load, kind):
 
 def test_every_distribution_is_tested():
     assert set(DISTRIBUTIONS) == {*TABLES, "mixture", "empirical"}
+
+
+@pytest.mark.parametrize(
+    "page", ["docs/studies.md", "src/steinquad/studies/examples/beam/study.toml"]
+)
+def test_every_distribution_is_listed(page):
+    text = (Path(__file__).parents[2] / page).read_text(encoding="utf-8")
+    assert not [
+        kind for kind in DISTRIBUTIONS if f'"{kind}"' not in text and f"`{kind}`" not in text
+    ]
+
+
+@pytest.mark.parametrize(
+    ("written", "near"),
+    [
+        ("gumbel_r", "gumbel"),
+        ("weibull_min", "weibull"),
+        ("Gumbel", "gumbel"),
+        ("expon", "exponential"),
+        ("norm", "normal"),
+        ("truncnorm", "truncated normal"),
+        ("LogUniform", "loguniform"),
+        ("t", "student t"),
+    ],
+)
+def test_a_name_of_elsewhere_is_understood(load, written, near):
+    with pytest.raises(InputError, match=f"is '{written}', perhaps for '{near}'; choose one of "):
+        load(with_distribution(written, "mean = 1"))
+
+
+@pytest.mark.parametrize("written", ["gumbel_l", "weibull_max", "xyz", "z" * 100_000])
+def test_what_is_like_none_has_no_suggestion(load, written):
+    with pytest.raises(InputError, match=r"distribution is '\S+; choose one of normal, "):
+        load(with_distribution(written, "mean = 1"))
 
 
 def test_a_lognormal_by_its_own_mean_and_std(load):

@@ -31,8 +31,10 @@ def test_failures_are_recorded_and_refused(tmp_path):
     assert found.status().failed == bad > 1 and found.evaluations.failures() == {"exception": bad}
     rows = [row for row in found.evaluations.rows() if row.status == "failed"]
     assert {row.attempt for row in rows} == {3} and "diverged" in str(rows[0].error)
-    with pytest.raises(sq.InputError, match="evaluations failed"):
+    first = rows[0].input
+    with pytest.raises(sq.InputError, match="evaluations failed") as error:
         found.estimate()
+    assert f"by exception at a = {first[0]:.6g}, b = {first[1]:.6g})" in str(error.value)
 
 
 def test_failures_may_be_ignored_but_not_hidden(tmp_path):
@@ -50,6 +52,8 @@ def test_few_failures_are_told(tmp_path):
     bad = sum(found.numbered[i][0] > 2.55 for i in range(400))
     assert 0 < bad <= 4 and answer.stats["failed"] == bad
     assert f"{bad} of 400 evaluations failed" in answer.status.message
+    a, b = next(found.numbered[i] for i in range(400) if found.numbered[i][0] > 2.55)
+    assert f", the first by answer at a = {a:.6g}, b = {b:.6g}" in answer.status.message
 
 
 @pytest.mark.parametrize("points", ["iid", "sobol"])

@@ -15,15 +15,16 @@ from steinquad import report as reports
 from steinquad._files import check_output, create, replaced
 from steinquad.cli.suspect import SUSPECT, exit_if_suspect
 from steinquad.cli.tables import safe_for_spreadsheets
-from steinquad.errors import InputError
+from steinquad.errors import InputError, shown_point
 from steinquad.estimate import Estimate
 from steinquad.fit import Status
 from steinquad.report.numbers import duration
 from steinquad.studies import Snapshot, Study
 from steinquad.studies.needed_files import needed_files
+from steinquad.studies.store import Evaluation
 from steinquad.summaries import Statistic
 from steinquad.terminal.commands import AsJson
-from steinquad.terminal.plain import printable
+from steinquad.terminal.plain import one_line, printable
 from steinquad.terminal.progress import drawn_bar, progress_bar
 
 __all__ = ["estimate", "export", "init", "report", "run", "status"]
@@ -97,7 +98,7 @@ def status(file: File, as_json: AsJson = False) -> None:
     study = Study.load(file)
     counts = study.status()
     # Only if anything is stored: a store that is not there yet refuses to be read.
-    failures = study.evaluations.failures() if counts.failed else {}
+    failures = study.evaluations.first_failures() if counts.failed else []
     kept = study.kept_estimates()
     elapsed = study.evaluations.sessions().seconds if counts.done else 0.0
     if as_json:
@@ -109,7 +110,15 @@ def status(file: File, as_json: AsJson = False) -> None:
             "runs": study.runs,
             "done": counts.done,
             "failed": counts.failed,
-            "failures": failures,
+            "failures": {row.failure: count for count, row in failures},
+            "first_failures": {
+                row.failure: {
+                    "number": row.number,
+                    "input": dict(zip(study.measure.names, row.input, strict=True)),
+                    "error": row.error,
+                }
+                for _, row in failures
+            },
             "seconds": counts.seconds,
             "elapsed": elapsed,
             "estimate": {"points": kept[-1][0], **kept[-1][1]} if kept else None,
@@ -119,7 +128,8 @@ def status(file: File, as_json: AsJson = False) -> None:
     goal = "" if study.runs is None else f" of {study.runs}"
     lines = [
         f"{printable(study.name)}: {counts.done}{goal} evaluations done, {counts.failed} failed"
-        + "".join(f", {count} by {kind}" for kind, count in failures.items()),
+        + "".join(f", {count} by {row.failure}" for count, row in failures),
+        *(_example(study, row) for _, row in failures),
         f"  stored in {study.store}",
     ]
     if counts.done:
@@ -132,6 +142,13 @@ def status(file: File, as_json: AsJson = False) -> None:
         names = map(printable, study.outputs)
         lines += [f"    {a} = {b}" for a, b in zip(names, _answers(record), strict=True)]
     typer.echo("\n".join(lines))
+
+
+def _example(study: Study, row: Evaluation) -> str:
+    """Where an evaluation failed, and the last line of what is known of it."""
+    at = shown_point(row.input, [printable(name) for name in study.measure.names])
+    last = (row.error or "no text").rstrip().split("\n")[-1]
+    return f"  the first by {row.failure}, point {row.number}, at {at}: {one_line(last)}"
 
 
 def estimate(file: File, as_json: AsJson = False) -> None:

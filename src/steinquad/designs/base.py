@@ -75,8 +75,8 @@ class Design(ABC):
     """A way to place points. A new one is a subclass with `draw`.
 
     Attributes:
-        nested: whether more points of the same seed begin with those of fewer, so that an
-            integral that needs more of them goes on with the same sequence; otherwise further
+        nested: whether more points of the same seed contain those of fewer, in any order, so that
+            an integral that needs more of them goes on with the same sequence; otherwise further
             points are drawn with another seed and added.
 
     >>> class Middle(Design):

@@ -22,7 +22,9 @@ class Sobol(Design):
     """Scrambled Sobol points through the inverse distribution functions.
 
     Each point by itself is a draw of the measure, together they fill the space evenly. The error
-    of an average is seen from independently scrambled replicates only.
+    of an average is seen from independently scrambled replicates only. The points of a replicate
+    come in random order: consecutive ones of the sequence lie in opposite parts of the space, and
+    whatever looks for a Markov chain in the order of the values would find one.
 
     Args:
         replicates: n is split evenly among so many scramblings; n / replicates is best a power
@@ -49,14 +51,18 @@ class Sobol(Design):
     def draw(
         self, measure: Measure, n: int, *, seed: int, progress: Progress | None = None
     ) -> Sample:
-        """Draw all replicates, one after the other; see `Design.draw`. n is split evenly."""
+        """Draw all replicates, one after the other; see `Design.draw`. n is split evenly.
+
+        More points of the same seed are the same ones and others, in another order.
+        """
         n, seed = as_draw_request(n, seed)
         each = split_evenly(n, self.replicates, "replicates")
-        children = np.random.SeedSequence(seed).spawn(self.replicates)
+        *children, last = np.random.SeedSequence(seed).spawn(self.replicates + 1)
         whole = 1 << (each - 1).bit_length()  # SciPy begins with a power of two only
         parts = [Scrambled(measure.dim, child).next(whole)[:each] for child in children]
+        shuffled = map(np.random.default_rng(last).permutation, parts)
         groups = np.repeat(np.arange(self.replicates), each) if self.replicates > 1 else None
-        return Sample(from_uniform(measure, np.concatenate(parts)), groups=groups)
+        return Sample(from_uniform(measure, np.concatenate([*shuffled])), groups=groups)
 
 
 class Scrambled:

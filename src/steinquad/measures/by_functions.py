@@ -8,6 +8,7 @@ import numpy as np
 
 from steinquad._types import Array, as_points
 from steinquad.errors import InputError
+from steinquad.measures._invert import invert_cdf
 from steinquad.measures._scipy_scores import numerical_score
 from steinquad.measures.base import EVERYTHING, Measure
 from steinquad.measures.checks import as_probabilities
@@ -19,6 +20,8 @@ __all__ = ["ByFunctions", "Foreign", "scalar_of"]
 # Probabilities at whose quantiles two distributions are compared, and how far they may differ.
 COMPARED = np.array([1e-3, 0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99, 0.999])
 SAME = 1e-6
+# Share of a tail by which quantiles may miss their probability, those compared and one smaller.
+INVERSE, INVERTED = 1e-10, np.append(1e-5, COMPARED)
 # The integral of density times score over an interval is the rise of the density there, unless it
 # jumps. That is checked between quantiles, closer ones in the tails; the limits are for a share of
 # the largest density, to which a kink adds the error of the quadrature, and for a probability.
@@ -36,7 +39,7 @@ class Foreign:
         name: for messages, such as `Trapezoidal of openturns`.
         log_density: normalized, -inf outside the support.
         cdf: distribution function.
-        icdf: its inverse on [0, 1].
+        icdf: its inverse on [0, 1]; where it is not exact it is not used.
         low: left side of the support, -inf where open.
         high: right side, inf where open.
         instead: what to write where it cannot be taken, for the end of a message.
@@ -89,6 +92,9 @@ class ByFunctions(Measure):
     def __init__(self, foreign: Foreign) -> None:
         self.foreign = foreign
         self.support, self.names = Support.box(foreign.low, foreign.high, 1), ("x0",)
+        reached = _numbers(foreign.cdf, _numbers(foreign.icdf, INVERTED))
+        # Quadrature halves its panels for ever where quantiles are rough.
+        self._exact = _near(reached, INVERTED, INVERSE)
         lower, upper = self.icdf(np.array([[0.25], [0.75]]))[:, 0]
         self._width = float(upper - lower)
         self._check()
@@ -124,8 +130,13 @@ class ByFunctions(Measure):
         return np.where(x <= low, 0.0, np.where(x >= high, 1.0, value))
 
     def icdf(self, p: Array) -> Array:
-        """The other package's quantiles, (n, 1) -> (n, 1); 0 and 1 give the sides."""
+        """Quantiles, (n, 1) -> (n, 1); 0 and 1 give the sides.
+
+        The other package's where they are exact, else those of its distribution function.
+        """
         p = as_probabilities(p, 1)
+        if not self._exact:
+            return invert_cdf(self.cdf, self.support, p)
         low, high = self.support.low, self.support.high
         inside = (p > 0) & (p < 1)
         value = _numbers(self.foreign.icdf, np.where(inside, p, 0.5)[:, 0])[:, None]
@@ -166,13 +177,20 @@ def _same(candidate: Any, foreign: Foreign) -> bool:
         return False
     cdf, density = _numbers(foreign.cdf, x), np.exp(_numbers(foreign.log_density, x))
     theirs = np.asarray(candidate.pdf(x), dtype=np.float64)
-    near = SAME * np.minimum(COMPARED, 1 - COMPARED)
-    return bool(
-        np.all(np.abs(cdf - COMPARED) <= near) and np.allclose(density, theirs, rtol=SAME, atol=0)
-    )
+    return _near(cdf, COMPARED, SAME) and np.allclose(density, theirs, rtol=SAME, atol=0)
+
+
+def _near(cdf: Array, p: Array, share: float) -> bool:
+    """Whether probabilities are those wanted, up to a share of the nearer tail."""
+    return bool(np.all(np.abs(cdf - p) <= share * np.minimum(p, 1 - p)))
 
 
 def _numbers(function: Callable[[Array], Any], x: Array) -> Array:
-    """What the other package answers, as float64 of the shape of x (n,)."""
+    """What the other package answers, as float64 of the shape of x (n,).
+
+    Nothing is asked of no points, which not every package takes.
+    """
+    if not len(x):
+        return np.empty(0)
     with np.errstate(all="ignore"):  # outside the support it need not be a number
         return np.asarray(function(x), dtype=np.float64).reshape(x.shape)

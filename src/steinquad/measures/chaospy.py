@@ -93,7 +93,13 @@ def _scalar(dist: Any, name: str, instead: str) -> Any:
     def log_density(x: np.ndarray) -> Any:
         return np.log(np.asarray(dist.pdf(x), dtype=np.float64))
 
-    low, high = float(dist.lower[0]), float(dist.upper[0])
+    try:
+        low, high = float(dist.lower[0]), float(dist.upper[0])
+    except (AssertionError, AttributeError, TypeError, ValueError) as error:
+        raise InputError(  # of sums of products, such as 3 * Normal() + 2
+            f"measure {name} fails inside chaospy, whatever it is asked ({error}); leave the "
+            "arithmetic to f, such as sq.integrate(lambda x: f(3 * x + 2), chaospy.Normal(), ...)."
+        ) from None
     foreign = Foreign(name, log_density, dist.cdf, dist.inv, low, high, instead)
     return scalar_of(foreign, lambda: _known(dist))
 

@@ -1,6 +1,6 @@
 """From what users have to a measure, and the product of several of these."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from numbers import Number
 from typing import Any
 
@@ -28,10 +28,8 @@ def as_measure(obj: Any) -> Measure:
     """
     if isinstance(obj, Measure):
         return obj
-    if isinstance(obj, Mapping):
+    if isinstance(obj, Mapping | list | tuple):
         return Product(obj)
-    if isinstance(obj, list | tuple):
-        return Product({f"x{i}": part for i, part in enumerate(obj)})
     # The one place that imports what knows of other packages, and late: scipy.stats and numpyro
     # make `import steinquad` half as slow again, and whoever holds such an object has paid
     # already. So the packages are looked for among the object's ancestors.
@@ -62,7 +60,8 @@ def as_measure(obj: Any) -> Measure:
         return as_measure(from_uqtestfuns(obj))
     raise InputError(
         f"measure is a {_named(obj)}; pass a numpyro distribution, a frozen scipy.stats "
-        "distribution, a dict or list of these, Product, Truncated, LogDensity or Draws."
+        "distribution or gaussian_kde, a distribution of chaospy or OpenTURNS, an input of "
+        "uqtestfuns, a dict or list of these, Product, Truncated, LogDensity or Draws."
     )
 
 
@@ -71,7 +70,8 @@ class Product(Independent):
 
     Args:
         blocks: names to anything that `integrate` takes for a measure. A block of one coordinate
-            gives it its name; a block `w` of several gives `w[0]`, `w[1]`, ...
+            gives it its name; a block `w` of several gives `w[0]`, `w[1]`, ... A list has the
+            names `x0`, `x1`, ...
 
     It provides what every block provides.
 
@@ -80,11 +80,13 @@ class Product(Independent):
     ('ct', 'wind[0]', 'wind[1]')
     """
 
-    def __init__(self, blocks: Mapping[str, Any]) -> None:
+    def __init__(self, blocks: Mapping[str, Any] | Sequence[Any]) -> None:
+        if isinstance(blocks, list | tuple):
+            blocks = {f"x{i}": part for i, part in enumerate(blocks)}
         if not isinstance(blocks, Mapping) or not blocks:
             raise InputError(
                 f"blocks is {shown(blocks)}; pass a mapping of at least one name to a "
-                "distribution."
+                "distribution, or a list of at least one."
             )
         super().__init__({name: _as_block(name, block) for name, block in blocks.items()})
 

@@ -17,6 +17,7 @@ from steinquad._types import Array
 __all__ = ["Factored", "LinearPosterior", "factor"]
 
 LEAST_RATIO, LARGEST_RATIO = 1e-32, 1e6  # alpha/beta relative to the number of observations
+LEAST_MISFIT = 1e-280  # sum of squares: of an exact fit beta and alpha are still numbers
 LEAST_FREEDOM = 1e-8  # of a left-out point: 1 - leverage
 
 
@@ -62,7 +63,7 @@ class Factored:
         shrink = ratios / precision
         misfit = rest + np.sum(shrink * z**2, axis=0)
         # One effective draw leaves no degree of freedom, and so next to no precision.
-        betas = max(self.total - 1.0, LEAST_FREEDOM) / np.maximum(misfit, np.finfo(float).tiny)
+        betas = max(self.total - 1.0, LEAST_FREEDOM) / np.maximum(misfit, LEAST_MISFIT)
         weights = scale[:, None] * (vt.T @ (values[:, None] * z / precision))
         residual = outside + basis @ (shrink * z)
         leverage = w[:, None] + basis**2 @ (1.0 - shrink)
@@ -185,7 +186,7 @@ def _best_ratio(values: Array, z: Array, rest: float, total: float) -> float:
     def loss(log_ratio: Array) -> Array:
         """Of several ratios at once."""
         shares = np.exp(log_ratio)[:, None] / (squares + np.exp(log_ratio)[:, None])
-        misfit = np.maximum(rest + shares @ z**2, np.finfo(float).tiny)
+        misfit = np.maximum(rest + shares @ z**2, LEAST_MISFIT)
         return 0.5 * (total - 1) * np.log(misfit) - 0.5 * np.sum(np.log(shares), axis=1)
 
     grid = np.log(total) + np.linspace(np.log(LEAST_RATIO), np.log(LARGEST_RATIO), 45)

@@ -227,13 +227,14 @@ def _evaluations(study: Study, counts: Counts, data: Gathered) -> dict[str, Any]
     every = max(counts.done + counts.failed, 1)
     kinds = [
         {
-            "kind": kind,
+            "kind": row.failure,
             "count": count,
             "share": count / every,
-            "number": number,
-            "example": (error or "")[:LONGEST_ERROR],
+            "number": row.number,
+            "input": dict(zip(study.measure.names, row.input, strict=True)),
+            "example": (row.error or "")[:LONGEST_ERROR],
         }
-        for kind, count, number, error in study.evaluations.first_failures()
+        for count, row in study.evaluations.first_failures()
     ]
     return {
         "done": counts.done,

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from steinquad.candidates import read_candidates
+from steinquad.errors import shown_point
 from steinquad.report.blocks import Answer, Block, Figure, Heading, Note, Quote, Table, Text
 from steinquad.report.figures import convergence, main_effect, predictions, shrinking
 from steinquad.report.numbers import duration, interval, percent, rounded, short, with_std
@@ -300,7 +301,8 @@ def _failures(evaluations: dict[str, Any]) -> Iterator[Block]:
     )
     yield Table(("kind", "evaluations", "share"), rows)
     for each in evaluations["kinds"]:
-        yield Text(f"The first by {each['kind']}, point {each['number']}:")
+        at = shown_point([*each["input"].values()], [*each["input"]])
+        yield Text(f"The first by {each['kind']}, point {each['number']}, at {at}:")
         yield Quote(each["example"] or "(no text)")
 
 

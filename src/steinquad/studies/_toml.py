@@ -3,7 +3,8 @@
 import re
 import sys
 import tomllib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ LARGEST = sys.float_info.max
 LARGEST_COUNT = 2**62 - 1  # within what SQLite and NumPy store as an integer
 # Of a study file: far more than anybody writes, and little enough to be parsed in a second.
 LARGEST_FILE, MOST_PARTS = 1_000_000, 100
+LONGEST_WORD = 40  # of one that is compared with those that are known
 KEY = re.compile(r"""\s*(?:"((?:[^"\\]|\\.)*)"|'([^']*)'|([A-Za-z0-9_-]+))\s*(\.|=|\]\]?|$)""")
 
 
@@ -125,18 +127,32 @@ class TomlTable:
         what = f"an integer of at least {least}"
         return self.take(key, int, what, default, where=lambda v: least <= v <= LARGEST_COUNT)
 
-    def choice(self, key: str, known: Iterable[str], default: Any = REQUIRED) -> str:
+    def choice(
+        self,
+        key: str,
+        known: Iterable[str],
+        default: Any = REQUIRED,
+        *,
+        meant: Mapping[str, str] | None = None,
+    ) -> str:
         """Take one of some words out of the table; any other is a complaint that lists them all.
+
+        Where one is like what was written, it is suggested.
 
         Args:
             key: of this table.
             known: the words, in the order in which a complaint lists them.
             default: in place of a key that is not there; it has to be one of the words.
+            meant: what other words in small letters stand for, where likeness would not tell;
+                empty for none.
         """
-        words = ", ".join(known)
-        value = self.take(key, str, f"one of {words}", default)
-        if value not in words.split(", "):
-            raise self.error(key, f"is {_show(value)}; choose one of {words}")
+        words = list(known)
+        value = self.take(key, str, f"one of {', '.join(words)}", default)
+        if value not in words:
+            like = get_close_matches(value[:LONGEST_WORD].lower(), words, n=1)
+            near = (meant or {}).get(value.lower(), *like[:1] or [""])
+            said = f", perhaps for {near!r}" if near else ""
+            raise self.error(key, f"is {_show(value)}{said}; choose one of {', '.join(words)}")
         return value
 
     def text(self, key: str, what: str, default: Any = REQUIRED) -> Any:

@@ -25,6 +25,16 @@ MOST_LOG = 700.0  # e to the power of more is no number
 CUTS = ("low", "high")
 BOUNDED = ("uniform", "loguniform", "beta")  # whose low and high are parameters, no cuts
 
+# Names that others have for these, and families of minima, which are none of these.
+MEANT = {
+    "gaussian": "normal",
+    "norm": "normal",
+    "reciprocal": "loguniform",
+    "t": "student t",
+    "gumbel_l": "",
+    "weibull_max": "",
+}
+
 
 def measure_of(table: TomlTable, also: str = "unit") -> Measure:
     """The measure that a table with a key `distribution` describes; takes all its keys.
@@ -34,7 +44,8 @@ def measure_of(table: TomlTable, also: str = "unit") -> Measure:
             beside the file that it is of.
         also: a key that was taken before, to be listed among those that are known.
     """
-    kind = table.choice("distribution", DISTRIBUTIONS, "normal" if also == "weight" else REQUIRED)
+    default = "normal" if also == "weight" else REQUIRED
+    kind = table.choice("distribution", DISTRIBUTIONS, default, meant=MEANT)
     build, keys = DISTRIBUTIONS[kind]
     known = ("distribution", also, *keys)
     try:

@@ -33,6 +33,7 @@ class Gathered:
         fx: their outputs, (done, k).
         weights: by which they count in an average; ones but for adaptive points.
         lost: weight of those that failed.
+        first_failed: one of those; None if all are done.
     """
 
     kind: str
@@ -42,6 +43,7 @@ class Gathered:
     fx: Array
     weights: Array
     lost: float = 0.0
+    first_failed: Evaluation | None = None
 
     @property
     def failed(self) -> int:
@@ -118,7 +120,7 @@ def gather(store: Store, settings: Settings, stop: int | None = None) -> Gathere
         settings: of the study.
         stop: only points of lower numbers are read; all of them by default.
     """
-    n, early, done = 0, [], []
+    n, early, done, first_failed = 0, [], [], None
     for row in store.rows(stop):
         # Rows of the first block are read beyond a gap too: all of them can be compared with the
         # points of the settings.
@@ -129,6 +131,7 @@ def gather(store: Store, settings: Settings, stop: int | None = None) -> Gathere
         if row.number == n:
             n += 1
             done += [row] if row.outputs is not None else []
+            first_failed = first_failed or (row if row.outputs is None else None)
     check_points(early, settings)
     numbers = np.array([row.number for row in done], dtype=np.int64)
     adaptive = settings.points == "adaptive"
@@ -146,6 +149,7 @@ def gather(store: Store, settings: Settings, stop: int | None = None) -> Gathere
         np.array([row.outputs for row in done]).reshape(len(done), len(settings.outputs)),
         weights,
         lost=every - float(weights.sum()) if n > len(done) else 0.0,
+        first_failed=first_failed,
     )
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from steinquad._types import Progress, ProgressOption, as_flag
 from steinquad.api import estimate
-from steinquad.errors import InputError
+from steinquad.errors import InputError, shown_point
 from steinquad.estimate import Estimate
 from steinquad.fit import Status
 from steinquad.methods.stack import Stack
@@ -60,12 +60,12 @@ class Look:
             InputError: more than 1 % failed and that is not to be ignored, or fewer than two
                 points are done.
         """
-        data, share = self.data, self.data.share_failed
+        data, share, first = self.data, self.data.share_failed, self._first_failed()
         if share > MOST_FAILED and self.settings.on_failure != "ignore":
             raise InputError(
                 f"{data.failed} of {data.n} evaluations failed ({100 * share:.3g} %, more than "
-                f"{100 * MOST_FAILED:g} %); repair the integrand and run with --retry-failed, or "
-                'set on_failure = "ignore".'
+                f"{100 * MOST_FAILED:g} %{first}); repair the integrand and run with "
+                '--retry-failed, or set on_failure = "ignore".'
             )
         if len(data.numbers) < 2:
             raise InputError(
@@ -79,13 +79,21 @@ class Look:
         if data.failed:
             (trouble if share > MOST_FAILED else notes).append(
                 f"{data.failed} of {data.n} evaluations failed and are left out, "
-                f"{100 * share:.3g} % of the probability"
+                f"{100 * share:.3g} % of the probability{first}"
             )
         if len(self.versions) > 1:
             count = len(self.versions)
             trouble.append(f"the evaluations are by {count} versions of the integrand")
         code = "suspect" if trouble and est.status.code != "not_finite" else est.status.code
         return est.with_status(Status(code, "; ".join([*trouble, est.status.message, *notes])))
+
+    def _first_failed(self) -> str:
+        """An example of the points that failed, to be appended to a message; empty for none."""
+        row = self.data.first_failed
+        if row is None:
+            return ""
+        at = shown_point(row.input, self.settings.measure.names)
+        return f", the first by {row.failure} at {at}"
 
     def distribution(
         self, estimate: Estimate, *, model: bool = True, progress: ProgressOption = None

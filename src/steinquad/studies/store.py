@@ -250,22 +250,25 @@ class Store:
                 self._name_altered_row()
             return counts
 
-    def first_failures(self) -> list[tuple[str, int, int, str]]:
+    def first_failures(self) -> list[tuple[int, Evaluation]]:
         """For each way of failing, how often it happened and the first example of it.
 
         Returns:
-            Rows of kind, count, the lowest number of a point that failed so, and its error text;
-            the most frequent kind first.
+            Counts and evaluations, those of lowest number that failed so; the most frequent kind
+            first.
         """
-        query = (  # SQLite takes `error` from the row that has the minimum
-            "SELECT failure, COUNT(*), MIN(number), error FROM evaluation "
+        query = (
+            "SELECT COUNT(*), MIN(number) FROM evaluation "
             "WHERE status = 'failed' GROUP BY failure ORDER BY COUNT(*) DESC"
         )
+        examples: list[tuple[int, Evaluation]] = []
         with self._reading() as reader:
-            examples = reader.execute(query).fetchall()
-            if not all(isinstance(text, str) for row in examples for text in (row[0], row[3])):
-                self._name_altered_row()
-            return examples
+            for count, number in reader.execute(query).fetchall():
+                one = "SELECT * FROM evaluation WHERE number = ?"
+                with self._naming(f"row {number}"):
+                    row = self._unpacked(reader.execute(one, (number,)).fetchone())
+                examples.append((count, row))
+        return examples
 
     def median_and_longest(self) -> tuple[float, float] | None:
         """Seconds of the evaluations that are done, None if there is none.
