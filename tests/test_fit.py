@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import steinquad as sq
-from steinquad.fit import CHUNK, ConstantModel
+from steinquad.fit import CHUNK, ConstantModel, HeldOutValues
 from steinquad.points import Points
 
 
@@ -99,3 +99,18 @@ def test_a_model_without_a_std_has_none_at_many_points_either():
     bare = fit(model=lambda points, return_std: (np.zeros((len(points.x), 2)), None))
     mean, std = bare.predict(Points(x), return_std=True)
     assert mean.shape == (CHUNK + 1, 2) and std is None
+
+
+def test_the_jackknife_of_averages_is_their_standard_error():
+    """Of as many folds as points it is the textbook's; of ten folds it is so on average."""
+    rng = np.random.default_rng(0)
+    values = rng.standard_normal((60, 1))
+    alone = np.stack([np.delete(values, i, axis=0).mean(axis=0) for i in range(60)])
+    expected = values.std(ddof=1) / np.sqrt(60)
+    assert HeldOutValues(values, alone).jackknife[0] == pytest.approx(expected)
+    ratios = []
+    for _ in range(200):
+        values = rng.standard_normal((60, 1))
+        folds = [np.delete(values, np.s_[i::10], axis=0).mean(axis=0) for i in range(10)]
+        ratios.append(HeldOutValues(values, np.stack(folds)).jackknife[0] ** 2 * 60)
+    assert np.mean(ratios) == pytest.approx(1.0, abs=0.15)  # four standard errors

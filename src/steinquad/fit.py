@@ -17,6 +17,7 @@ __all__ = [
     "ConstantModel",
     "Context",
     "Fit",
+    "HeldOutValues",
     "Model",
     "Status",
     "StatusCode",

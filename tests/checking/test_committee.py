@@ -24,7 +24,9 @@ def opinions(spreads, shared=0.0, outputs=1, seed=1):
     for spread in spreads:
         own = shared * common + np.sqrt(1 - shared**2) * rng.standard_normal((N, outputs))
         values = 1.0 + spread * own
-        result.append(Opinion(values.mean(axis=0), np.full(outputs, 1e-6), values))
+        result.append(
+            Opinion(values.mean(axis=0), np.full(outputs, 1e-6), np.full(outputs, 1e-6), values)
+        )
     return result
 
 
@@ -66,7 +68,10 @@ def test_every_output_has_weights_of_its_own():
     both = [
         Opinion(*(np.concatenate([a, b], axis=-1) for a, b in zip(*parts, strict=True)))
         for parts in (
-            ((p.theta0, p.std, p.values), (q.theta0, q.std, q.values))
+            (
+                (p.theta0, p.std, p.jackknife, p.values),
+                (q.theta0, q.std, q.jackknife, q.values),
+            )
             for p, q in zip(one, two, strict=True)
         )
     ]
@@ -77,25 +82,31 @@ def test_every_output_has_weights_of_its_own():
     np.testing.assert_allclose(committee.std[0], alone.std[0], rtol=1e-6)
 
 
-def test_the_std_has_its_three_parts():
-    member, rival = opinions([0.01, 0.011])
-    values = member.values
-    rival = Opinion(member.theta0 + 0.5, rival.std, values + 1e-3 * (rival.values - 1.0))
-    member = Opinion(member.theta0 + 0.2, np.array([0.03]), values)
-    committee = Committee.of([member, rival], dataset(np.arange(float(N))))
-    w = committee.weights[:, 0]
-    stacked = w[0] * member.values + w[1] * rival.values
-    answer = w @ [member.theta0[0], rival.theta0[0]]
+@pytest.mark.parametrize(
+    "own, jackknife, off",
+    [(0.03, 0.0, 0.0), (0.0, 0.04, 0.0), (0.0, 0.0, 0.2), (0.0, 0.0, 0.0)],
+    ids=["own", "jackknife", "away", "residuals"],
+)
+def test_the_std_is_the_largest_of_four_and_the_spread_of_contenders(own, jackknife, off):
+    first, second = opinions([0.01, 0.011])
+    members = [
+        Opinion(first.theta0 + off, np.array([own]), np.array([jackknife]), first.values),
+        Opinion(first.theta0 + 0.01, second.std, second.jackknife, second.values),
+    ]
+    committee = Committee.of(members, dataset(np.arange(float(N))))
+    w, theta0 = committee.weights[:, 0], np.array([each.theta0[0] for each in members])
+    stacked = w @ np.stack([each.values[:, 0] for each in members])
+    answer = w @ theta0
     np.testing.assert_allclose(committee.mean, answer)
-    own = w @ [member.std[0], rival.std[0]]
-    s = stacked.std(ddof=1) / np.sqrt(N)
-    precision = np.array([m.values.var() ** -1 for m in (member, rival)])
-    between = (
-        precision / precision.sum() @ (np.array([member.theta0[0], rival.theta0[0]]) - answer) ** 2
+    largest = max(
+        stacked.std(ddof=1) / np.sqrt(N),
+        w @ [each.std[0] for each in members],
+        w @ [each.jackknife[0] for each in members],
+        abs(answer - stacked.mean()),
     )
-    away = answer - stacked.mean()
-    expected = np.sqrt(max(own, s) ** 2 + between + away**2)
-    np.testing.assert_allclose(committee.std[0], expected, rtol=1e-3)
+    precision = np.array([1 / each.values.var() for each in members])
+    between = precision / precision.sum() @ (theta0 - answer) ** 2
+    np.testing.assert_allclose(committee.std[0], np.sqrt(largest**2 + between), rtol=3e-3)
 
 
 def test_contenders_count_whatever_their_weight():
@@ -103,17 +114,21 @@ def test_contenders_count_whatever_their_weight():
     and nothing, and the std is about their distance.
     """
     (member,) = opinions([0.01])
-    rival = Opinion(member.theta0 + 1.0, member.std, 1.2 * (member.values - 1.0) + 1.0)
+    rival = Opinion(
+        member.theta0 + 1.0, member.std, member.jackknife, 1.2 * (member.values - 1.0) + 1.0
+    )
     committee = Committee.of([member, rival], dataset(np.arange(float(N))))
     assert committee.weights[0, 0] == 1
     assert 0.5 < committee.std[0] < 1
-    far = Opinion(member.theta0 + 1.0, member.std, 2.5 * (member.values - 1.0) + 1.0)
+    far = Opinion(
+        member.theta0 + 1.0, member.std, member.jackknife, 2.5 * (member.values - 1.0) + 1.0
+    )
     assert Committee.of([member, far], dataset(np.arange(float(N)))).std[0] < 0.01
 
 
 def test_points_that_are_no_sample_have_no_average():
     members = opinions([0.1, 0.1])
-    members = [Opinion(m.theta0 + 5.0, m.std, m.values) for m in members]
+    members = [Opinion(m.theta0 + 5.0, m.std, np.full(1, 9.0), m.values) for m in members]
     committee = Committee.of(members, dataset(np.arange(float(N)), sampled=False))
     assert committee.std[0] < 0.1
 
@@ -122,7 +137,7 @@ def test_weights_of_points_count():
     """A point of weight zero says nothing; weights as copies."""
     members = opinions([0.5, 0.6])
     weights = np.repeat([1.0, 0.0], N // 2)
-    half = [Opinion(m.theta0, m.std, m.values[: N // 2]) for m in members]
+    half = [Opinion(m.theta0, m.std, m.jackknife, m.values[: N // 2]) for m in members]
     whole = Committee.of(members, dataset(np.arange(float(N)), weights=weights))
     alone = Committee.of(half, dataset(np.arange(N / 2)))
     np.testing.assert_allclose(whole.weights, alone.weights, rtol=1e-8)
@@ -131,7 +146,8 @@ def test_weights_of_points_count():
 
 def test_a_member_without_weight_may_have_no_std_and_many_members_are_weighed():
     member, bad = opinions([0.1, 1.0])
-    bad = Opinion(bad.theta0, np.array([np.inf]), bad.values + np.arange(N)[:, None])
+    infinite = np.array([np.inf])
+    bad = Opinion(bad.theta0, infinite, infinite, bad.values + np.arange(N)[:, None])
     assert np.isfinite(Committee.of([member, bad], dataset(np.arange(float(N)))).std[0])
     many = Committee.of(opinions(np.ones(40)), dataset(np.arange(float(N))))
     assert np.isfinite(many.mean[0]) and many.weights.sum() == pytest.approx(1)

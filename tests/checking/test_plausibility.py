@@ -45,6 +45,25 @@ def test_few_points_that_carry_the_integral_get_a_note_and_very_few_are_suspect(
     assert one.code == "suspect" and "about 1 carry" in one.message
 
 
+@pytest.mark.parametrize(
+    "left, carry, code",
+    [(0.5, 11, "suspect"), (0.5, 14, "converged"), (0.05, 4, "suspect"), (0.05, 8, "converged"),
+     (1e-8, 2, "converged"), (None, 25, "suspect")],
+)  # fmt: skip
+def test_held_out_points_that_were_predicted_need_less_company(left, carry, code):
+    data = sq.Dataset(X, spikes(carry))
+    check = None
+    if left is not None:
+        nothing = np.zeros(1)
+        residual = left * data.fx.std(axis=0)
+        check = sq.Check(nothing, nothing, folds=10, dof=9.0, residual=residual, distance=0.0)
+    status = sq.Status("converged", "went well")
+    fit = sq.Fit(
+        theta0=np.zeros(1), covariance=np.zeros((1, 1)), model=None, status=status, check=check
+    )
+    assert well_informed(fit, data).code == code
+
+
 def test_few_points_of_a_well_spread_f_are_no_trouble():
     for n in (10, 20, 40):
         assert judged(np.cos(X[:n]) + 2).message == "went well"

@@ -49,6 +49,24 @@ def test_residuals_of_a_bounded_f_are_never_called_so():
     assert heavy_tails(residuals, data) is None
 
 
+@pytest.mark.parametrize("n, called", [(100, False), (500, True), (5000, True)])
+def test_of_few_values_f_has_to_be_heavier(n, called):
+    """Quantiles of f with shape 0.45, beside residuals that certainly have no variance."""
+    p = (np.arange(n) + 0.5) / n
+    data = sq.Dataset(np.arange(float(n)), (1 - p) ** -0.45)
+    assert 0.36 < pareto_shape(data.fx[:, 0]) < 0.5
+    assert (heavy_tails((1 - p[:, None]) ** -0.9, data) is not None) == called
+
+
+def test_a_tiny_residual_without_a_variance_counts():
+    """Of a heavy f that is fitted to six digits; below twelve it is rounding."""
+    rng = np.random.default_rng(0)
+    data = sq.Dataset(np.arange(500.0), rng.uniform(size=500) ** -0.9)
+    residuals = rng.standard_cauchy((500, 1)) * np.ptp(data.fx)
+    assert heavy_tails(1e-10 * residuals, data) is not None
+    assert heavy_tails(1e-17 * residuals, data) is None
+
+
 def test_an_infinite_tail_that_the_model_has_taken_is_not_called_so():
     rng = np.random.default_rng(0)
     data = sq.Dataset(np.arange(500.0), rng.uniform(size=500) ** -0.9)

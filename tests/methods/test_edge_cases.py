@@ -164,7 +164,7 @@ def test_coordinates_of_very_different_scale():
     for scale in ([1.0, 1.0], [1e6, 1e-3]):
         data = sq.Dataset(z * scale, np.exp(z[:, 1]), -z / scale)
         stds.append(sq.estimate(data, method=SCORE).std)
-    assert stds[1] < 3 * stds[0] < 1e-6
+    assert stds[1] < 3 * stds[0] < 3e-6  # the errors are below 1e-7: the jackknife is larger
 
 
 def test_an_estimate_far_from_the_average_is_suspect():

@@ -12,7 +12,9 @@ __all__ = ["beside_average", "copies_told", "in_finite_numbers", "well_informed"
 # Points that carry the integral, (sum f)^2 / sum f^2. Around 100 the plain average is uncertain by
 # a tenth of itself; far below, no method can know what f is like where its mass lies.
 FEW, RATHER_FEW = 30.0, 150.0
-FEW_PREDICTED, WELL_PREDICTED = 15.0, 0.1  # where held-out points leave less than that share of f
+# How many are enough where points have been held out, by the share of the spread of f that is left
+# of them: they were predicted without having been seen.
+ENOUGH_HELD_OUT = ((1e-6, 0.0), (0.1, 6.0), (np.inf, 12.0))
 
 
 def beside_average(status: Status, mean: Array, data: Dataset) -> Status:
@@ -46,11 +48,12 @@ def well_informed(fit: Fit, data: Dataset) -> Status:
 
     Args:
         fit: the answer so far. Outputs whose limits count few events are informed enough, and
-            fewer points do where held-out ones say that the model leaves next to nothing.
+            fewer points do where points were held out, the less is left of them.
         data: points that are a sample of the measure; others pass unseen.
 
     Returns:
-        The status with a note added, or a suspect one below about 30 such points.
+        The status with a note added, or a suspect one below about 30 such points, or 12 or 6
+        where points were held out.
     """
     status = fit.status
     if not data.sampled or status.final:
@@ -74,15 +77,17 @@ def well_informed(fit: Fit, data: Dataset) -> Status:
         note = f"f nearly cancels out: the average{where} is {left:.1%} of its average size"
         return _noted(status, note + ", so compare the std with the latter")
     note = f"few informative points: about {max(carried[worst], 1):.0f} carry the integral{where}"
-    enough = FEW
-    if (
-        fit.check is not None
-        and fit.check.residual[worst] < WELL_PREDICTED * data.fx[:, worst].std()
-    ):
-        enough = FEW_PREDICTED
-    if carried[worst] >= enough or status.code == "suspect":
+    if carried[worst] >= _enough(fit, data, worst) or status.code == "suspect":
         return _noted(status, note)
     return Status("suspect", f"{note}; the std cannot know what no point has seen: add points")
+
+
+def _enough(fit: Fit, data: Dataset, output: int) -> float:
+    """How many points have to carry the integral of an output."""
+    if fit.check is None:
+        return FEW
+    left = fit.check.residual[output] / data.fx[:, output].std()
+    return next((enough for share, enough in ENOUGH_HELD_OUT if left <= share), FEW)
 
 
 def copies_told(status: Status, distinct: int, given: int) -> Status:

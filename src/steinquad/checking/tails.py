@@ -6,7 +6,8 @@ say little: those of a good fit are large at a few points, though f is bounded. 
 heavy: f, because otherwise nothing can be, and the residuals, because otherwise the model has
 taken the tail. Shapes are estimated from some 20 values at n = 100 and 67 at n = 500 (Vehtari,
 Simpson, Gelman, Yao and Gabry 2024), each tail by itself, so they are uncertain by some 0.3 and
-0.15; docs/how-it-works.md has false alarms and power.
+0.15, and that of f has to be the larger the fewer there are; docs/how-it-works.md has false
+alarms and power.
 """
 
 import numpy as np
@@ -18,9 +19,11 @@ from steinquad.dataset import Dataset
 __all__ = ["heavy_tails", "pareto_shape"]
 
 HEAVY = 0.5  # shape of the residuals, from which on a variance is infinite
-HEAVY_F = 0.35  # that of f, lower because fewer of its values are in the tail that counts
+# That of f, lower because fewer of its values are in the tail that counts, for many values; and
+# how much more it has to be over their number: 0.5 at n = 100, 0.36 at n = 500.
+HEAVY_F, UNCERTAIN = 0.3, 4.0
 FEWEST = 100  # points, below which the shapes of normal values are often called heavy
-NEGLIGIBLE = 1e-6  # share of the spread of f that is left, below which its tail is rounding
+NEGLIGIBLE = 1e-12  # share of the spread of f that is left, below which its tail is rounding
 
 
 def heavy_tails(values: Array, data: Dataset) -> str | None:
@@ -35,10 +38,11 @@ def heavy_tails(values: Array, data: Dataset) -> str | None:
     # What a point adds to the average: its weight may tame a tail, or make one.
     w = data.effective_weights[:, None]
     left, whole = (w * (each - weighted_mean(each, w[:, 0])) for each in (values, data.fx))
+    limit = HEAVY_F + UNCERTAIN / _tail_length(data.n)
     notable = np.ptp(left, axis=0) > NEGLIGIBLE * np.ptp(whole, axis=0)
     for j in np.flatnonzero(notable & ~data.constant):
         shape = pareto_shape(left[:, j])
-        if shape > HEAVY and pareto_shape(whole[:, j]) > HEAVY_F:
+        if shape > HEAVY and pareto_shape(whole[:, j]) > limit:
             where = "" if data.outputs == 1 else f" of output {j}"
             return (
                 f"the largest values of f{where} and what the models leave of them fall off so "
@@ -47,6 +51,11 @@ def heavy_tails(values: Array, data: Dataset) -> str | None:
                 "large (weights=), or add many points"
             )
     return None
+
+
+def _tail_length(n: int) -> float:
+    """How many of n values the shape of a tail is estimated from."""
+    return min(0.2 * n, 3.0 * np.sqrt(n))
 
 
 def pareto_shape(values: Array) -> float:

@@ -240,7 +240,9 @@ def _held_out(parts: list[_Part], outputs: Outputs) -> HeldOutValues | None:
     pairs = [part.held_out for part in parts if part.held_out is not None]
     if not pairs:
         return None
-    values, theta0 = (outputs.in_units(np.concatenate(each, axis=1)) for each in zip(*pairs, strict=True))
+    values, theta0 = (
+        outputs.in_units(np.concatenate(each, axis=1)) for each in zip(*pairs, strict=True)
+    )
     return HeldOutValues(values, theta0)
 
 

@@ -147,7 +147,9 @@ class Regression(Method):
         )
 
     def _orders(self, features: Features, data: Dataset) -> list[int]:
-        most = min(int(MOST_SHARE * data.n), MOST_FEATURES, max(int(MOST_MEMORY / (8 * data.n)), 1))
+        most = min(
+            int(MOST_SHARE * data.n), MOST_FEATURES, max(int(MOST_MEMORY / (8 * data.n)), 1)
+        )
         lowest = 1 if self.order == "auto" else self.order
         if features.size(lowest) > data.n - 2:
             raise InputError(
