@@ -47,6 +47,7 @@ def test_which_outputs_take_two_values():
     assert few.applies.tolist() == [False, True, True, True, False]
     once = few_events(data_of(np.where(np.arange(50) == 7, 5.0, 2.0)))
     assert once is not None and once.limits(0.95)[0][0] >= 2.0  # not below the least value
+    assert few_events(data_of(np.where(np.arange(50) == 7, 3.2, zeros))) is None  # a rare loss
     assert few_events(data_of(np.where(np.arange(50) == 7, 3.2, normal))) is None
     assert few_events(data_of(normal[:2])) is None  # of two values none repeats
     assert few_events(data_of(zeros, sampled=False)) is None

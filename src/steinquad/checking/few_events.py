@@ -16,7 +16,8 @@ def few_events(data: Dataset) -> Binomial | None:
     """The outputs with fewer than ten points of one of two values; None where there is none.
 
     Each output by itself: zeros and ones are an indicator, also where all are the same. Of other
-    values there are exactly two, one of which repeats.
+    values there are exactly two, one of which repeats, or both where one is zero: a single value
+    among zeros may be any size that a rare loss can have.
 
     Args:
         data: values without noise; points that are no sample have no binomial limits.
@@ -25,8 +26,9 @@ def few_events(data: Dataset) -> Binomial | None:
         return None
     low, high = data.fx.min(axis=0), data.fx.max(axis=0)
     at_low, at_high = data.fx == low, data.fx == high
-    repeats = np.maximum(at_low.sum(axis=0), at_high.sum(axis=0)) > 1
-    two = (at_low | at_high).all(axis=0) & repeats & (high > low)
+    counts = np.sort([at_low.sum(axis=0), at_high.sum(axis=0)], axis=0)
+    repeat = np.where((low == 0) | (high == 0), counts[0], counts[1]) > 1
+    two = (at_low | at_high).all(axis=0) & repeat & (high > low)
     indicator = np.isin(data.fx, (0.0, 1.0)).all(axis=0)
     two |= indicator
     if not two.any():

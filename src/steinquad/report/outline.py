@@ -54,7 +54,7 @@ def outline(content: dict[str, Any]) -> Iterator[Block]:
                 (f"{output['name']}: which inputs matter", _effects(output, content)),
             ]
         if answer["candidates"]:
-            sections.append(("Methods that were considered", _candidates(answer["candidates"])))
+            sections.append(("Methods that were considered", _candidates(content)))
     sections += [
         ("Inputs", [_inputs(content["inputs"])]),
         ("Failures", _failures(content["evaluations"])),
@@ -141,7 +141,7 @@ def _statistic(row: dict[str, Any], unit: str) -> tuple[str, ...]:
     return labels[kind], rounded(value, value, half, unit), between, used
 
 
-def _candidates(candidates: list[dict[str, Any]]) -> Iterator[Block]:
+def _candidates(content: dict[str, Any]) -> Iterator[Block]:
     rows = tuple(
         (
             each.method,
@@ -149,7 +149,7 @@ def _candidates(candidates: list[dict[str, Any]]) -> Iterator[Block]:
             "–" if each.weight is None else percent(each.weight),
             each.note,
         )
-        for each in read_candidates(candidates, 1)
+        for each in read_candidates(content["answer"]["candidates"], len(content["outputs"]))
     )
     yield Table(("method", "held-out error", "weight", "note"), rows)
     yield Text(
