@@ -94,7 +94,8 @@ def _table(candidates: Sequence[Candidate], names: Sequence[str]) -> str:
         )
         rows.append(
             f'<tr style="background: none; border-top: {RULE}">'
-            f'<td style="{WORD}; {_weight(candidate.chosen)}">{_text(candidate.method)}</td>{cells}'
+            f'<td style="{WORD}; {_weight(candidate.chosen)}">{_text(candidate.method)}</td>'
+            f"{cells}"
             f'<td style="{WORD}; font-weight: normal; opacity: .75; white-space: normal">'
             f"{_text(candidate.note)}</td></tr>"
         )

@@ -29,11 +29,11 @@ def diagnose(
 
     The bar of the answer is its 95 % interval; under it is the density of Student's t, or, where
     few events are counted, the 80 and 50 % limits within, which are no quantiles of any density.
-    An output that is constant and no indicator has no interval, and the panel says so.
-    Members are the candidates that have an integral of that output, if it varies, with their weights in it, the
-    answer below them and as a band behind; their bars have as many standard deviations as that of
-    the answer, and one that is out of view is an arrow. Without any that panel is missing, as is
-    the loss curve without training.
+    An output that is constant and no indicator has no interval, and the panel says so. Members are
+    the candidates that have an integral of that output, if it varies, with their weights in it,
+    the answer below them and as a band behind; their bars have as many standard deviations as that
+    of the answer, and one that is out of view is an arrow. Without any that panel is missing, as
+    is the loss curve without training.
 
     Args:
         estimate: what to show; outputs without a model show a histogram of the values instead.
