@@ -9,6 +9,7 @@ import pytest
 import scipy.stats
 
 import steinquad as sq
+from steinquad.binomial import Binomial
 from steinquad.fit import Check, ConstantModel
 
 X = np.arange(6.0)
@@ -43,6 +44,9 @@ def test_one_integrand_has_floats_and_several_have_arrays():
     assert one.predict(X[:, None]).shape == (6,) and two.predict(X[:, None]).shape == (6, 2)
     mean, std = one.predict([[0.5]], return_std=True)
     assert (mean, std) == (1.0, 0.1)
+    few = Binomial(*map(np.array, ([True], [0.0], [1.0], [0.02], [100.0], [0.01])))
+    for each in (one, replace(one, binomial=few)):
+        assert [type(side) for side in each.interval()] == [float, float]
 
 
 def test_the_record_is_plain_and_says_no_more_than_it_must():
@@ -55,6 +59,8 @@ def test_the_record_is_plain_and_says_no_more_than_it_must():
     one = estimate(1.0, 0.1).to_dict()
     assert not {"covariance", "check", "candidates"} & one.keys()
     assert one["interval95"] == list(estimate(1.0, 0.1).interval(0.95))
+    assert (one["dof"], one["binomial"], one["constant"]) == (None, False, True)
+    assert estimate(1.0, 0.1, dof=5.0).to_dict()["dof"] == 5.0
 
 
 def test_a_notebook_shows_what_is_printed():

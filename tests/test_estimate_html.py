@@ -43,8 +43,11 @@ def answer(name="f"):
 
 
 def candidate(method="A", **fields):
-    known = dict.fromkeys(("rms", "weight", "mean", "std")) | {"chosen": False, "note": ""}
-    return Candidate(method, **(known | fields))
+    """With one weight for each output, if it has any."""
+    known = dict.fromkeys(("rms", "weight", "weights", "mean", "std"))
+    weights = fields.get("weights")
+    chosen = weights is not None and bool(np.any(np.asarray(weights) > 0))
+    return Candidate(method, **(known | {"chosen": chosen, "note": ""} | fields))
 
 
 def page(answers=None, candidates=(), status=("converged", "all is well")):
@@ -71,7 +74,9 @@ def test_columns_are_those_that_have_something_to_say():
         ["A", "1.00e-01", ""],
         ["B", "", "skipped"],
     ]
-    head, first, _ = page(candidates=[candidate(weight=0.25, **numbers), candidate("B")]).rows
+    head, first, _ = page(
+        candidates=[candidate(weights=np.array([0.25]), **numbers), candidate("B")]
+    ).rows
     assert head == ["candidate", "weight", "E[f]", ""]
     assert first == ["A", "0.250", "1.23457 ± 0.001", ""]
 
@@ -79,6 +84,21 @@ def test_columns_are_those_that_have_something_to_say():
 def test_a_mean_without_a_std_stands_by_itself():
     for std in (None, np.zeros(1), np.full(1, np.inf)):
         assert page(candidates=[candidate(mean=np.ones(1), std=std)]).rows[1][1] == "1"
+
+
+def test_each_output_has_its_weights():
+    numbers = {"mean": np.array([1.0, np.nan]), "std": np.array([0.1, np.nan])}
+    both = [
+        candidate(weights=np.array([0.0, 0.83]), mean=np.ones(2), std=np.ones(2)),
+        candidate("B", weights=np.array([1.0, np.nan]), **numbers),
+    ]
+    head, first, second = page([answer("a"), answer("b")], both).rows
+    assert head == ["candidate", "weight, a", "E[a]", "weight, b", "E[b]", ""]
+    assert first == ["A", "0.000", "1 ± 1", "0.830", "1 ± 1", ""]
+    assert second == ["B", "1.000", "1 ± 0.1", "", "", ""]
+    html = to_html("S", [answer("a"), answer("b")], ("converged", ""), both)
+    cells = [cell.split("</td>")[0] for cell in html.split("<td ")[1:]]
+    assert ["bold" in cell for cell in cells[:5]] == [True, False, False, True, True]
 
 
 @pytest.mark.parametrize("k", [1, 2, 30])

@@ -56,6 +56,29 @@ def test_says_when_it_runs_out_of_points():
     assert "rtol=1e-06" in est.status.message and "max_n=" in est.status.message
 
 
+def test_a_mean_of_zero_has_no_share():
+    """An event that was not seen, an odd f, and a std over the mean that overflows."""
+    for f in (lambda x: x[:, 0] > 9, lambda x: x[:, 0] ** 3):
+        est = sq.integrate(f, normal(1), rtol=0.01, max_n=600, method=sq.MonteCarlo())
+        assert est.status.code == "max_n" and est.n == 600
+        assert "not told apart from 0" in est.status.message and "times" not in est.status.message
+    two = sq.integrate(
+        lambda x: np.stack([9 + x[:, 0], x[:, 0] > 9], 1),
+        normal(1),
+        **{"rtol": 0.01, "max_n": 300, "method": sq.MonteCarlo()},
+    )
+    assert "the mean of output 1, 0 +- 0.00" in two.status.message
+    assert "output 1 of f is 0 at all 300 points" in two.status.message
+
+
+@pytest.mark.parametrize(("max_n", "n"), [(1000, 1000), (700, 512), (1024, 1024), (2100, 2048)])
+def test_a_sequence_takes_the_rest_where_that_is_worth_a_round(max_n, n):
+    est = sq.integrate(rough, normal(1), rtol=1e-9, max_n=max_n, method=sq.Polynomial(order=3))
+    assert est.n == n and est.status.code == "max_n"
+    told = f"the next round takes {2 * n} points, allow them with max_n={2 * n}, or accept"
+    assert (told in est.status.message) == (n < max_n)
+
+
 def test_a_failing_integrand_keeps_what_was_computed():
     f = Counted(rough, fail_after=300)
     with pytest.raises(RuntimeError, match="simulator died") as caught:
@@ -78,7 +101,7 @@ def test_the_default_method_and_replicates_work_too():
 def test_replicates_are_continued_not_redrawn():
     f = Counted(lambda x: np.exp(x[:, 0]))
     est = sq.integrate(f, normal(2), rtol=1e-9, n=64, max_n=1100, method=sq.QuasiMonteCarlo())
-    assert est.n == 1024 and est.status.code == "max_n"
+    assert est.n == 1024 and est.status.code == "max_n" and "max_n=2048" in est.status.message
     assert len(np.concatenate(f.points)) == 1024
     whole = sq.integrate(f.f, normal(2), n=1024, method=sq.QuasiMonteCarlo())
     assert whole.mean == est.mean and whole.std == est.std

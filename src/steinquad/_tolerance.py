@@ -15,6 +15,7 @@ from steinquad.measures import Measure
 
 __all__ = ["Rounds", "until"]
 
+TOLD_APART = 2.0  # standard deviations of a mean that is not zero
 LEAST_GROWTH, LARGEST_GROWTH = 1.5, 4.0  # of the number of points from one round to the next
 
 
@@ -59,7 +60,9 @@ class Rounds:
     def next_size(self, n: int, excess: float) -> int:
         """Points of all rounds after one more, if the std is `excess` times too large; n for none.
 
-        The std is presumed to fall as 1/n, between a plain average and a smooth fit.
+        The std is presumed to fall as 1/n, between a plain average and a smooth fit. A nested
+        sequence goes on to twice or four times as many points, where it is even, or to `max_n` if
+        that is half as many again; replicates, which are averaged as they are, stay even.
 
         Args:
             n: points of all rounds so far.
@@ -71,9 +74,20 @@ class Rounds:
             growth = growth if growth * n <= self.max_n else 2.0
         block = self.design.block  # chains are of one length
         size = n + block * int(np.ceil((growth - 1) * n / block))
-        if not self.design.nested:
-            size = min(size, n + block * ((self.max_n - n) // block))
+        most = n + block * ((self.max_n - n) // block)
+        if not self.design.nested or (block == 1 and size > most >= LEAST_GROWTH * n):
+            size = min(size, most)
         return size if n < size <= self.max_n else n
+
+    def remedy(self, n: int) -> str:
+        """What to do where no round follows.
+
+        Args:
+            n: points of all rounds.
+        """
+        if self.design.nested and n + self.design.block <= self.max_n:
+            return f"the next round takes {2 * n} points, allow them with max_n={2 * n}"
+        return "allow more with max_n="
 
 
 def until(
@@ -107,20 +121,42 @@ def until(
         data = sample.dataset(known(sample.x))
         estimate = fit(data, start)
         start = estimate.fit.warm_start
-        target = rtol * np.abs(np.atleast_1d(estimate.mean))
-        # Of a mean of zero no share is small enough: the rounds go on to `max_n`.
-        excess = float(np.max(np.atleast_1d(estimate.std) / np.maximum(target, 1e-300)))
-        if excess <= 1 or not np.isfinite(excess):
+        mean, std = np.abs(np.atleast_1d(estimate.mean)), np.atleast_1d(estimate.std)
+        ratios = _excess(rtol * mean, std)
+        worst, excess = int(np.argmax(ratios)), float(np.max(ratios))
+        if excess <= 1 or not (np.isfinite(mean).all() and np.isfinite(std).all()):
             return estimate, sample
         size = rounds.next_size(data.n, excess)
         if size == data.n and estimate.status.doubtful:
             return estimate, sample
         if size == data.n:
-            message = (
-                f"the std is {excess:.2g} times what rtol={rtol:g} asks for after {estimate.n} "
-                "points; allow more with max_n=, or accept the std"
-            )
-            return estimate.with_status(Status("max_n", message)), sample
+            message = f"{_short_of(rtol, worst, excess, estimate)}; {rounds.remedy(data.n)}"
+            return estimate.with_status(
+                Status("max_n", f"{message}, or accept the std; {estimate.status.message}")
+            ), sample
+
+
+def _excess(target: Array, std: Array) -> Array:
+    """How many times each std (k,) is what is asked for; infinite where that is zero.
+
+    Of a mean of zero no share is small enough: the rounds go on to `max_n`.
+    """
+    ratio = np.where(std > 0, np.inf, 0.0)
+    with np.errstate(over="ignore"):
+        return np.divide(std, target, out=ratio, where=target > 0)
+
+
+def _short_of(rtol: float, worst: int, excess: float, estimate: Estimate) -> str:
+    """Why the tolerance is not met: a std that is too large, or a mean that may well be zero."""
+    after = f"after {estimate.n} points"
+    if excess * rtol < 1 / TOLD_APART:
+        return f"the std is {excess:.2g} times what rtol={rtol:g} asks for {after}"
+    mean, std = (float(np.atleast_1d(each)[worst]) for each in (estimate.mean, estimate.std))
+    where = f" of output {worst}" if np.size(estimate.mean) > 1 else ""
+    return (
+        f"the mean{where}, {mean:.3g} +- {std:.2g} {after}, is not told apart from 0, of which "
+        f"rtol={rtol:g} is no share"
+    )
 
 
 class _Known:

@@ -39,12 +39,20 @@ def clopper_pearson(events: Array, n: Array, level: float = LEVEL) -> tuple[Arra
 class Binomial:
     """Which outputs are binomial with few events, and what their values say.
 
+    Where weights differ, the lower limit takes events for as many draws as their weights are
+    worth. The upper one counts one event more, as that of Clopper and Pearson does, of the largest
+    weight that there is: an event that was not seen may be anywhere (Fay and Feuer, 1997, for sums
+    of Poisson counts, here with the binomial's quantiles). With equal weights both are Clopper and
+    Pearson's.
+
     Attributes:
         applies: for which outputs, (k,); the other entries mean nothing.
         low: the lower of the two values, (k,).
         high: the higher one, (k,).
-        share: of the points with the higher value, (k,).
-        size: effective number of draws, (k,).
+        share: of the weight of all points, that with the higher value, (k,).
+        size: number of draws, as the weights of the rarer value have it, (k,).
+        heaviest: share of all weight that one independent draw has at most, (k,); 1 / size where
+            all have the same.
     """
 
     applies: np.ndarray
@@ -52,6 +60,7 @@ class Binomial:
     high: Array
     share: Array
     size: Array
+    heaviest: Array
 
     @property
     def mean(self) -> Array:
@@ -70,18 +79,12 @@ class Binomial:
         Args:
             level: probability that it should cover the expectation.
         """
-        low, high = clopper_pearson(self.share * self.size, self.size, level)
+        rare = np.minimum(self.share, 1 - self.share)
+        least, _ = clopper_pearson(rare * self.size, self.size, level)
+        more = np.minimum(rare + self.heaviest, 1.0)
+        size = more / (rare / self.size + self.heaviest**2)
+        _, most = clopper_pearson(more * size - 1, size, level)
+        mirrored = self.share > 0.5
+        low, high = np.where(mirrored, 1 - most, least), np.where(mirrored, 1 - least, most)
         width = self.high - self.low
         return self.low + width * low, self.low + width * high
-
-    def __str__(self) -> str:
-        """What a status says of the first of these outputs."""
-        j = int(np.flatnonzero(self.applies)[0])
-        rare = self.low[j] if self.share[j] > 0.5 else self.high[j]
-        events = min(self.share[j], 1 - self.share[j]) * self.size[j]
-        where = "" if len(self.applies) == 1 else f"output {j} of "
-        return (
-            f"{where}f takes two values and is {rare:g} at {events:.3g} of {self.size[j]:.4g} "
-            "points: the limits are Clopper and Pearson's; for narrower ones add points, or "
-            "integrate what is behind the threshold"
-        )

@@ -127,6 +127,15 @@ class Dataset:
         arrays = {name: getattr(self, name) for name in BY_POINT}
         return self._with(**{k: None if a is None else a[rows] for k, a in arrays.items()})
 
+    def of_outputs(self, which: np.ndarray) -> "Dataset":
+        """The same points with some of the outputs, which stay columns.
+
+        Args:
+            which: of the outputs, a mask (k,) or indices.
+        """
+        noise = None if self.noise is None else self.noise[:, which]
+        return self._with(fx=self.fx[:, which], noise=noise, scalar=False)
+
     def _with(self, **changes: Any) -> "Dataset":
         """The same with some fields changed to what is known to be right."""
         # `dataclasses.replace` would run all checks of `__init__` again.

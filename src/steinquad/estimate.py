@@ -104,11 +104,10 @@ class Estimate:
         level = as_fraction("level", level)
         # With infinite degrees of freedom this is the quantile of the normal distribution.
         half = stdtrit(self.dof, 0.5 + level / 2) * self.std
-        low, high = self.mean - half, self.mean + half
-        if self.binomial is None:
-            return low, high
-        ends = zip((low, high), self.binomial.limits(level), strict=True)
-        low, high = (np.where(self.binomial.applies, exact, end) for end, exact in ends)
+        low, high = np.atleast_1d(self.mean - half), np.atleast_1d(self.mean + half)
+        if self.binomial is not None:
+            ends = zip((low, high), self.binomial.limits(level), strict=True)
+            low, high = (np.where(self.binomial.applies, exact, end) for end, exact in ends)
         return (float(low[0]), float(high[0])) if isinstance(self.mean, float) else (low, high)
 
     def predict(self, x: Any, score: Any = None, *, return_std: bool = False) -> Any:
@@ -151,23 +150,33 @@ class Estimate:
 
         Returns:
             Mean, std, 95 % interval, method, status and statistics; for several integrands also
-            the covariance. The model and the values are left out.
+            the covariance. `dof` is None where the interval is normal; `binomial` says of which
+            outputs the limits are those of few events, and `constant` which took one value at all
+            points. The model and the values are left out, and so is what a candidate does not
+            know.
         """
+        constant = np.ptp(self.values, axis=0) == 0
+        counted = np.zeros_like(constant) if self.binomial is None else self.binomial.applies
         record = {
             "mean": self.mean,
             "std": self.std,
             "interval95": self.interval(0.95),
+            "dof": self.dof if np.isfinite(self.dof) else None,
+            "binomial": counted,
+            "constant": constant,
             "method": self.method,
             "status": self.status.code,
             "message": self.status.message,
             "n": self.n,
         }
-        if not isinstance(self.mean, float):
+        if isinstance(self.mean, float):
+            record |= {"binomial": counted[0], "constant": constant[0]}
+        else:
             record["covariance"] = self.covariance
         if self.check is not None:
             record["check"] = {k: v for k, v in vars(self.check).items() if k != "predicted"}
         if self.candidates:
-            record["candidates"] = self.candidates
+            record["candidates"] = [_known(row) for row in self.candidates]
         return _plain(record | {"stats": self.stats})
 
     def plot(self, **kwargs: Any) -> Any:
@@ -224,6 +233,17 @@ class Estimate:
             digits = 6 if plain else int(np.clip(np.log10(abs(m) / s) + 3, 3, 15))
             interval = f"[{a:.{digits}g}, {b:.{digits}g}]"
             yield ShownAnswer(name, f"{m:.{digits}g}", f"{s:.2g}", interval)
+
+
+def _known(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row of candidates with None for numbers that are missing: JSON has no NaN."""
+    return {key: _without_nan(_plain(value)) for key, value in row.items()}
+
+
+def _without_nan(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_without_nan(item) for item in value]
+    return None if isinstance(value, float) and np.isnan(value) else value
 
 
 def _plain(value: Any) -> Any:

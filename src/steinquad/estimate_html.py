@@ -11,7 +11,7 @@ from steinquad.candidates import Candidate
 __all__ = ["ShownAnswer", "to_html"]
 
 MOST_ANSWERS = 20  # outputs that are listed
-MOST_COLUMNS = 4  # outputs whose integrals by every candidate are listed
+MOST_COLUMNS = 4  # outputs whose weights and integrals by every candidate are listed
 # Notebooks are light or dark whatever the browser prefers, and some drop style sheets: so styles
 # are those of elements, letters have the color of the page, and what is between is gray.
 RULE = "1px solid rgba(128, 128, 128, .35)"
@@ -69,26 +69,33 @@ def _table(candidates: Sequence[Candidate], names: Sequence[str]) -> str:
     """The columns that any candidate has something to say in."""
     if not candidates:
         return ""
-    columns: list[tuple[str, list[str]]] = []
+    columns: list[tuple[str, list[str], list[bool]]] = []
 
-    def add(head: str, cells: Iterable[str]) -> None:
+    def add(head: str, cells: Iterable[str], bold: Iterable[bool]) -> None:
         filled = list(cells)
         if any(filled):
-            columns.append((head, filled))
+            columns.append((head, filled, list(bold)))
 
-    add("held-out rms", (_number(c.rms) for c in candidates))
-    add("weight", ("" if c.weight is None else f"{c.weight:.3f}" for c in candidates))
+    chosen = [candidate.chosen for candidate in candidates]
+    add("held-out rms", (_number(c.rms) for c in candidates), chosen)
     for j, name in enumerate(names[:MOST_COLUMNS]):
-        add(f"E[{name}]", (_integral(c, j) for c in candidates))
-    head = "".join(f'<th style="{NUMBER}">{_text(text)}</th>' for text, _ in columns)
+        shares = [c.share(j) for c in candidates]
+        bold = [share is not None and share > 0 for share in shares]
+        head = "weight" if len(names) == 1 else f"weight, {name}"
+        add(head, ("" if share is None else f"{share:.3f}" for share in shares), bold)
+        add(f"E[{name}]", (_integral(c, j) for c in candidates), bold)
+    head = "".join(f'<th style="{NUMBER}">{_text(text)}</th>' for text, _, _ in columns)
     head = f'<th style="{WORD}">candidate</th>{head}<th style="{WORD}"></th>'
     rows = []
     for i, candidate in enumerate(candidates):
-        weight = "bold" if candidate.chosen else "normal"
-        cells = "".join(f'<td style="{NUMBER}">{_text(cells[i])}</td>' for _, cells in columns)
+        cells = "".join(
+            f'<td style="{NUMBER}; {_weight(bold[i])}">{_text(texts[i])}</td>'
+            for _, texts, bold in columns
+        )
         rows.append(
-            f'<tr style="background: none; border-top: {RULE}; font-weight: {weight}">'
-            f'<td style="{WORD}">{_text(candidate.method)}</td>{cells}'
+            f'<tr style="background: none; border-top: {RULE}">'
+            f'<td style="{WORD}; {_weight(candidate.chosen)}">{_text(candidate.method)}</td>'
+            f"{cells}"
             f'<td style="{WORD}; font-weight: normal; opacity: .75; white-space: normal">'
             f"{_text(candidate.note)}</td></tr>"
         )
@@ -100,8 +107,13 @@ def _table(candidates: Sequence[Candidate], names: Sequence[str]) -> str:
     )
 
 
+def _weight(chosen: bool) -> str:
+    return f"font-weight: {'bold' if chosen else 'normal'}"
+
+
 def _integral(candidate: Candidate, output: int) -> str:
-    if candidate.mean is None:
+    """Its own integral of one output; nothing where it was not asked about that."""
+    if candidate.mean is None or np.isnan(candidate.mean[output]):
         return ""
     mean, std = float(candidate.mean[output]), candidate.std
     if std is None or not 0 < std[output] < np.inf:

@@ -13,6 +13,7 @@ from steinquad.errors import InputError
 from steinquad.points import Points
 
 __all__ = [
+    "NOTHING_TOLD",
     "Check",
     "ConstantModel",
     "Context",
@@ -22,9 +23,11 @@ __all__ = [
     "Status",
     "StatusCode",
     "WarmStart",
+    "left_open",
 ]
 
 UNSEEN = 0.05  # chance that n points miss a set of the probability that a constant f leaves open
+NOTHING_TOLD = "and what f is elsewhere no std can say"
 CHUNK = 4096  # points predicted at once: the covariances of kernel methods are matrices
 
 StatusCode: TypeAlias = Literal[
@@ -256,7 +259,7 @@ class Fit:
             theta0=data.fx[0],
             covariance=np.zeros((k, k)),
             model=ConstantModel(data.fx[0], np.zeros(k)),
-            status=Status("constant", _unseen(data)),
+            status=Status("constant", f"f takes the same value {left_open(data)}, {NOTHING_TOLD}"),
             fitted=data.fx,
         )
 
@@ -277,14 +280,22 @@ class Fit:
         )
 
 
-def _unseen(data: Dataset) -> str:
-    """What n equal values leave open, in a sentence."""
-    size = float(data.effective_weights.sum())
-    share = 1.0 - UNSEEN ** (1.0 / size)
-    return (
-        f"f takes the same value at all {data.n} points, which proves little: up to {share:.1%} "
-        "of the probability may be where no point was, and what f is there no std can say"
-    )
+def left_open(data: Dataset, heaviest: float | None = None) -> str:
+    """Where equal values were seen, and what they prove: the middle of a sentence.
+
+    Args:
+        data: of which some outputs do not vary.
+        heaviest: share of the weight that one independent draw has at most; by default that of the
+            heaviest point. A place with more of the probability that `n` draws would hardly miss
+            is the larger, the more weight a draw may have.
+    """
+    told = f"at all {data.n} points, which proves little"
+    if not data.sampled:
+        return told
+    if heaviest is None:
+        heaviest = float(data.effective_weights.max() / data.effective_weights.sum())
+    share = 1.0 - UNSEEN**heaviest
+    return f"{told}: up to {share:.1%} of the probability may be where no point was"
 
 
 @dataclass(frozen=True, eq=False)

@@ -73,7 +73,8 @@ def test_members_stand_beside_the_answer():
     ]
     bars = [line for line in axis.lines if len(line.get_xdata()) == 2][:-1]
     sides = np.array([bar.get_xdata() for bar in bars]) + found.mean
-    want = [[0.5 - 1.96 * 0.3, 0.5 + 1.96 * 0.3], [0.1 - 1.96 * 0.05, 0.1 + 1.96 * 0.05]]
+    t = st.t(found.dof).ppf(0.975)
+    want = [[0.5 - t * 0.3, 0.5 + t * 0.3], [0.1 - t * 0.05, 0.1 + t * 0.05]]
     np.testing.assert_allclose(sides, [*want, list(found.interval(0.95))])
     assert bars[0].get_color() != bars[1].get_color()  # A has no part in the answer
 
@@ -83,8 +84,36 @@ def test_a_member_far_off_does_not_hide_the_others():
     left, right = diagnose(found).axes[2].get_xlim()
     low, high = found.interval(0.95)
     assert right - left < 10 * (high - low)
+    far, bar, *_ = diagnose(found).axes[2].lines  # no stub of a bar, but an arrow
+    assert far.get_marker() == ">" and left < far.get_xdata()[0] < right
+    assert len(bar.get_xdata()) == 2
     exact = with_members(("A", 0.5, found.mean, 0.0), ("B", 0.5, found.mean, 0.0))
     assert len(diagnose(replace(exact, std=0.0)).axes) == 3
+
+
+def test_weights_are_those_of_the_output():
+    found = answer(sq.MonteCarlo())
+    rows = (
+        {"method": "A", "weight": [0.0, 0.83], "mean": [0.1, 1.0], "std": [0.1, 0.1]},
+        {"method": "B", "weight": [1.0, np.nan], "mean": [0.0, np.nan], "std": [0.1, np.nan]},
+    )
+    shown = []
+    for output in (0, 1):
+        axis = diagnose(replace(found, candidates=rows), output=output).axes[2]
+        shown.append([label.get_text() for label in axis.get_yticklabels()])
+        assert (axis.lines[0].get_color() == axis.lines[-1].get_color()) == (output == 1)
+    assert shown == [["A  0.00", "B  1.00", "answer"], ["A  0.83", "answer"]]
+
+
+def test_limits_of_few_events_have_no_bell():
+    x = np.random.default_rng(0).normal(size=(100, 1))
+    found = sq.estimate(sq.Dataset(x, x[:, 0] > 1.9), method=sq.MonteCarlo())
+    axis = diagnose(found, truth=0.03).axes[1]
+    assert not axis.collections and axis.get_xlim()[1] > 0.03 - found.mean
+    assert sum(bar.get_height() for bar in diagnose(found).axes[0].patches) == 100
+    for line, level in zip(axis.lines, (0.95, 0.8, 0.5), strict=False):
+        np.testing.assert_allclose(line.get_xdata() + found.mean, found.interval(level))
+        assert min(line.get_xdata()) >= -found.mean
 
 
 def test_without_members_that_panel_is_missing():
@@ -97,6 +126,8 @@ def test_without_members_that_panel_is_missing():
 def test_a_constant_has_no_width_and_can_be_drawn(tmp_path):
     x = st.norm.rvs(size=(20, 1), random_state=0)
     found = sq.estimate(sq.Dataset(x, np.full(20, 3.0)), method=sq.MonteCarlo())
+    axis = diagnose(found).axes[1]
+    assert not axis.collections and "no interval" in axis.texts[0].get_text()
     diagnose(found, truth=3.0, path=tmp_path / "flat.png")
     assert (tmp_path / "flat.png").stat().st_size > 5000
 

@@ -1,6 +1,9 @@
 """Which sections a page has: also of failures, of methods without a model, without an answer."""
 
+from functools import partial
+
 import pytest
+import scipy.stats as st
 from html_page import Page
 
 import steinquad as sq
@@ -51,3 +54,23 @@ def test_without_an_answer_it_tells_of_the_failures(make, tmp_path):
     text = (tmp_path / "r.html").read_text()
     assert "No answer" in text and "second line &lt;b&gt;&amp;" in text
     Page(text)
+
+
+def flat(names, a, b):
+    values = {"load": 9.0 + a + b, "flat": 2.0, "event": 0.0}
+    return {name: values[name] for name in names}
+
+
+@pytest.mark.parametrize("names", [["load", "flat", "event"], ["event"]])
+def test_a_constant_output_is_no_good_news(tmp_path, names):
+    inputs = sq.Product({"a": st.norm(), "b": st.uniform(0, 1)})
+    options = {"outputs": names, "method": sq.Polynomial(order=1), "where": "here"}
+    study = sq.Study(partial(flat, names), inputs, tmp_path / "s.sqlite", 64, **options)
+    study.run()
+    content = sq.report.write(study, tmp_path / "r.md", tmp_path / "r.html")
+    assert [each["constant"] for each in content["outputs"]] == [each != "load" for each in names]
+    shown = (tmp_path / "r.md").read_text()
+    assert "no run has seen" in shown and "all checks passed" not in shown
+    assert "of an indicator" in shown
+    assert shown.count("All runs gave the same value") == len(names) - ("load" in names)
+    assert ("95 % interval: none, for lack of any variation" in shown) == ("flat" in names)

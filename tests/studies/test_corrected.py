@@ -89,3 +89,15 @@ def test_averages_and_constants_come_back_as_they_are(method, values):
     x, weights, split = weighted_points(0)
     est, answer = both(sq.Dataset(x, values(x), weights=weights), method, split)
     assert answer is est
+
+
+def test_an_event_that_is_counted_is_no_part_of_the_correction():
+    x, weights, split = weighted_points(1)
+    curve, event = np.exp(1.5 * x[:, 0]), x[:, 0] > np.sort(x[:, 0])[-4]
+    _, alone = both(sq.Dataset(x, curve[:, None], weights=weights), sq.Polynomial(order=1), split)
+    data = sq.Dataset(x, np.stack([event, curve], 1), weights=weights)
+    est, answer = both(data, sq.Polynomial(order=1), split)
+    assert (answer.mean[1], answer.std[1], answer.dof) == (alone.mean[0], alone.std[0], alone.dof)
+    assert answer.mean[0] == est.mean[0] and answer.std[0] == est.std[0] > 0
+    assert [side[0] for side in answer.interval()] == [side[0] for side in est.interval()]
+    assert answer.binomial is not None and answer.check.mean.shape == (2,)

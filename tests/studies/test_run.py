@@ -92,6 +92,18 @@ def test_an_event_that_was_not_seen_yet_does_not_end_a_study(tmp_path):
     assert budget.ends(128, {"mean": 1.0, "std": 0.5, "status": "converged"})
 
 
+def test_an_event_beside_a_mean_does_not_end_it_either(tmp_path):
+    """Nothing was seen of the event by the first look, where both stds are below the target."""
+    found = study(tmp_path, both, runs=300, until={"std": 0.5}, outputs=["mean", "event"])
+    answer = found.run()
+    assert answer.n == 300 and answer.status.code == "converged"
+    assert "output 1 of f is 0 at all 300 points" in answer.status.message
+
+
+def both(a, b):
+    return {"mean": a + b, "event": float(a > 9)}
+
+
 def test_a_target_that_is_not_reached_is_told(tmp_path):
     answer = study(tmp_path, runs=250, until={"std": 1e-9}).run()
     assert answer.status.code == "max_n" and "after 250 points" in answer.status.message

@@ -80,9 +80,14 @@ def test_units_change_nothing(groups):
     assert (mirrored.low, mirrored.high) == (-4.0 * straight.high, -4.0 * straight.low)
 
 
-def test_a_constant_has_no_spread():
+def test_equal_values_do_not_bound_the_std():
     found = simulated.spread(np.full(20, 3.0), None)
-    assert (found.value, found.low, found.high) == (0.0, 0.0, 0.0)
+    assert (found.value, found.low, found.high) == (0.0, 0.0, np.inf)
+    assert found.to_dict()["high"] is None
+    shown = found.describe("f")
+    assert shown == "std of f = 0   95 %: [0, inf]   all values are equal, which proves little"
+    zeros = simulated.quantile(np.full(100, -0.0), 0.5)
+    assert zeros.describe("f") == "50 % quantile of f = 0   95 %: [0, 0]"
 
 
 def test_the_std_of_two_values_with_the_same_chance():

@@ -1,10 +1,10 @@
 """`steinquad integrate FILE`: an expectation from points, values and scores in a table."""
 
 import json
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
+import numpy as np
 import typer
 from rich.console import Console
 from rich.table import Column, Table
@@ -72,19 +72,21 @@ def integrate(
         console = Console(highlight=False, markup=False)
         console.print(str(answer))
         if answer.candidates:
-            console.print(_candidates(answer.candidates))
+            console.print(_candidates(answer))
     if figure is not None:
         with replaced(figure, "--figure", needed=needed) as partial:
             answer.plot(path=partial)
     exit_if_suspect(answer.status)
 
 
-def _candidates(rows: Sequence[Mapping[str, Any]]) -> Table:
+def _candidates(answer: sq.Estimate) -> Table:
     """A row for each: its held-out error relative to the spread of f, its weight, and why none."""
     held_out = Column("held-out", justify="right", no_wrap=True)
-    weight = Column("weight", justify="right", no_wrap=True)
+    outputs = np.size(answer.mean)
+    head = "weight" if outputs == 1 else "mean weight"  # over the outputs
+    weight = Column(head, justify="right", no_wrap=True)
     table = Table(Column("method", no_wrap=True), held_out, weight, "", box=None, pad_edge=False)
-    for row in read_candidates(rows, 1):
+    for row in read_candidates(answer.candidates, outputs):
         error = "-" if row.rms is None else f"{row.rms:.1e}"
         share = "-" if row.weight is None else f"{row.weight:.2f}"
         table.add_row(row.method, error, share, row.note)

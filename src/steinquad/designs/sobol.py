@@ -43,6 +43,11 @@ class Sobol(Design):
     def __post_init__(self) -> None:
         as_count("replicates", self.replicates, 1)
 
+    @property
+    def block(self) -> int:
+        """One point for each replicate."""
+        return self.replicates
+
     def first_round(self, max_n: int) -> int:
         """A power of two for each replicate, because sequences are even there: 256 in all."""
         each = 1 << max((FIRST_ROUND - 1) // self.replicates, LEAST - 1).bit_length()

@@ -8,8 +8,9 @@ from typing import Self
 import numpy as np
 
 from steinquad._types import is_word
+from steinquad.checking.counted import fit_of_counted, told_of_values, with_counted
 from steinquad.checking.error_bar import check_of, checked, widened
-from steinquad.checking.few_events import few_events, fit_of_events, with_limits
+from steinquad.checking.few_events import few_events
 from steinquad.checking.folds import folds_of, others
 from steinquad.checking.held_out import HeldOut
 from steinquad.checking.plausibility import (
@@ -164,20 +165,29 @@ class Method(ABC):
         given = data.with_weight()
         data = given.counted_once(continuous=measure is not None)
         few = few_events(data)
-        if few is not None and (few.applies | data.constant).all():
-            fit = fit_of_events(few, data)
+        counted = few is not None and bool((few.applies | data.constant).all())
+        part = data  # of the outputs that a model is fitted to
+        if few is not None and counted:
+            fit = fit_of_counted(few, data)
         else:
-            fit = self.checked_fit(data, measure, context)
-            fit = fit if few is None else with_limits(fit, few)
-        fit = replace(fit, status=beside_average(fit.status, fit.mean, data))
-        fit = replace(fit, status=well_informed(fit, data))
+            part = data if few is None else data.of_outputs(~few.applies)
+            fit = self.checked_fit(part, measure, context)
+
+        def of_all(fit: Fit) -> Fit:
+            return fit if few is None or counted else with_counted(fit, few, data)
+
+        fit = replace(fit, status=beside_average(fit.status, fit.mean, part))
+        fit = replace(fit, status=well_informed(of_all(fit), data))
         fit = replace(fit, status=copies_told(fit.status, data.n, given.n))
-        checkable = fit.check is None and not (self.averages or self.holds_out or fit.status.final)
-        if folds and checkable:
-            split = folds_of(data, folds, context.seed)
-            check = check_of(self.hold_out(split, data, measure, fit, context), fit.mean)
+        own = counted or self.averages or self.holds_out or fit.check is not None
+        if folds and not (own or fit.status.final):
+            split = folds_of(part, folds, context.seed)
+            check = check_of(self.hold_out(split, part, measure, fit, context), fit.mean)
             fit = checked(widened(fit, check) if widen else fit, check)
+        fit = of_all(fit)
         fit = replace(fit, status=in_finite_numbers(fit))
+        if not counted:
+            fit = replace(fit, status=told_of_values(fit.status, few, data))
         return Estimate.of(fit, data, measure, method=self.name)
 
     def winner(self, fit: Fit) -> "Method":

@@ -124,6 +124,7 @@ def _answer(
                 "name": name,
                 "unit": study.units.get(name, ""),
                 **{key: looks[-1][key] for key in ("mean", "std", "interval95")},
+                "constant": bool(np.ptp(estimate.values[:, j]) == 0),
                 "spread": float(drawn[:, j].std(ddof=1)),
                 "distribution": [each.to_dict() for each in distribution[name]],
                 "convergence": looks,

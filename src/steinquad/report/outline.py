@@ -15,10 +15,9 @@ __all__ = ["outline"]
 
 MOST_CURVES = 6  # of an output; JSON has all
 IN_MARKDOWN = 7  # values of a curve that are listed where it is not drawn
-GOOD = ("converged", "constant")
 MEANING = {
     "converged": "all checks passed",
-    "constant": "the output does not vary",
+    "constant": "no run has seen the output vary",
     "max_steps": "training ended before it settled",
     "max_n": "the target was not reached",
     "suspect": "a check failed: read this before using the numbers",
@@ -56,7 +55,7 @@ def outline(content: dict[str, Any]) -> Iterator[Block]:
                 (f"{output['name']}: which inputs matter", _effects(output, content)),
             ]
         if answer["candidates"]:
-            sections.append(("Methods that were considered", _candidates(answer["candidates"])))
+            sections.append(("Methods that were considered", _candidates(content)))
     sections += [
         ("Inputs", [_inputs(content["inputs"])]),
         ("Failures", _failures(content["evaluations"])),
@@ -73,7 +72,12 @@ def _verdict(content: dict[str, Any]) -> Iterator[Block]:
     answer, until = content["answer"], content["study"]["until"]
     code = answer["status"]
     sentence = answer["message"][:1].upper() + answer["message"][1:] + "."
-    yield Note("good" if code in GOOD else "doubt", f"Status {code}: {MEANING[code]}", sentence)
+    still = [output["name"] for output in content["outputs"] if output["constant"]]
+    meaning = MEANING[code]
+    if code == "converged" and still:
+        meaning = f"but no run has seen {_listed(still)} vary"
+    kind = "good" if code == "converged" and not still else "doubt"
+    yield Note(kind, f"Status {code}: {meaning}", sentence)
     if until is not None:
         targets = " and ".join(
             f"{key.replace('_', ' ')} ≤ {short(value)}" for key, value in until.items()
@@ -86,14 +90,20 @@ def _answer(output: dict[str, Any]) -> Answer:
     mean, std, unit = _number(output["mean"]), _number(output["std"]), output["unit"]
     low, high = map(_number, output["interval95"])
     last = output["average"][-1]
-    more = f"One run varies by {short(output['spread'], 2, unit)} (standard deviation)."
+    if output["constant"]:
+        more = "All runs gave the same value: what it is elsewhere no std can say."
+    else:
+        more = f"One run varies by {short(output['spread'], 2, unit)} (standard deviation)."
     if last["std"] and std > 0:
         more += f" {_average(output).capitalize()} of the same runs has the std "
         more += f"{short(last['std'], 2, unit)}."
+    between = interval(low, high, mean, std, unit)
+    if output["constant"]:
+        between = f"{between}, of an indicator" if std > 0 else "none, for lack of any variation"
     return Answer(
         output["name"],
         with_std(mean, std, unit),
-        f"95 % interval: {interval(low, high, mean, std, unit)}",
+        f"95 % interval: {between}",
         more,
     )
 
@@ -132,7 +142,7 @@ def _statistic(row: dict[str, Any], unit: str) -> tuple[str, ...]:
     return labels[kind], rounded(value, value, half, unit), between, used
 
 
-def _candidates(candidates: list[dict[str, Any]]) -> Iterator[Block]:
+def _candidates(content: dict[str, Any]) -> Iterator[Block]:
     rows = tuple(
         (
             each.method,
@@ -140,7 +150,7 @@ def _candidates(candidates: list[dict[str, Any]]) -> Iterator[Block]:
             "–" if each.weight is None else percent(each.weight),
             each.note,
         )
-        for each in read_candidates(candidates, 1)
+        for each in read_candidates(content["answer"]["candidates"], len(content["outputs"]))
     )
     yield Table(("method", "held-out error", "weight", "note"), rows)
     yield Text(

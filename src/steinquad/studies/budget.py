@@ -75,14 +75,17 @@ class Budget:
     def ends(self, n: int, record: Mapping[str, Any]) -> bool:
         """Whether to stop at an estimate from n points, before `runs` are used up.
 
-        Outputs that are the same at all points so far have an std of zero, which proves little:
-        they end a study no sooner than no estimate would.
+        An output that is the same at all points so far has an std that proves little, zero or that
+        of an event which was not seen: it ends a study no sooner than no estimate would.
 
         Args:
             n: points that the estimate is from.
             record: the estimate as `Estimate.to_dict` gives it.
         """
-        return self.reached(record) and not (record["status"] == "constant" and self.goes_on(n))
+        # Records of former versions do not say which outputs are constant.
+        still = record["status"] == "constant" or np.any(record.get("constant", False))
+        unseen = still or np.any(np.asarray(record["std"]) == 0)
+        return self.reached(record) and not (unseen and self.goes_on(n))
 
     def reached(self, record: Mapping[str, Any]) -> bool:
         """Whether an estimate has the std that was asked for; always false without a target.

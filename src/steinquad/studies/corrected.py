@@ -17,8 +17,8 @@ import numpy as np
 
 from steinquad._float64 import float64
 from steinquad._types import Progress
+from steinquad.checking.counted import check_with_counted
 from steinquad.checking.error_bar import check_of, widened
-from steinquad.checking.few_events import with_limits
 from steinquad.dataset import Dataset
 from steinquad.estimate import Estimate
 from steinquad.fit import Context
@@ -55,14 +55,15 @@ def corrected(
         return estimate
     data = data.completed(measure.score(data.x), measure.support, measure.names)
     context = Context(int(settings.seed), progress)
-    held_out = method.hold_out(split, data, measure, fit, context)
-    check = check_of(held_out, fit.mean)
+    part = data if few is None else data.of_outputs(~few.applies)
+    held_out = method.hold_out(split, part, measure, fit, context)
+    check = check_of(held_out, fit.mean if few is None else fit.mean[~few.applies])
+    check = check if few is None else check_with_counted(check, few, data)
     corrected = replace(
         widened(fit, check),
         correction=check.mean - fit.theta0,
         check=check,
         stats={**estimate.stats, "uncorrected": fit.mean},
+        status=estimate.status,
     )
-    corrected = corrected if few is None else with_limits(corrected, few)
-    corrected = replace(corrected, status=estimate.status)
     return Estimate.of(corrected, data, measure, method=method.name)

@@ -181,7 +181,8 @@ def _short_of_target(estimate: Estimate) -> Estimate:
     if estimate.status.code in ("suspect", "not_finite"):
         return estimate
     message = f"the std is above the target after {estimate.n} points; allow more runs"
-    return estimate.with_status(Status("max_n", message))
+    # What equal values leave open, for one, is not to be lost.
+    return estimate.with_status(Status("max_n", f"{message}; {estimate.status.message}"))
 
 
 def _cores() -> int:

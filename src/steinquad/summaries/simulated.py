@@ -62,14 +62,15 @@ def spread(values: Array, groups: np.ndarray | None) -> Statistic:
         groups: replicates of a randomized design, (n,), or None for independent draws.
 
     Returns:
-        Zero with an interval of width zero where all values are equal.
+        Zero without an upper end where all values are equal: what f is where no point was, be it
+        with a chance of 1 / n, may make it as large as you like.
     """
     n = len(values)
     squares = (values - values.mean()) ** 2 * (n / (n - 1))
     error, dof = standard_error(squares[:, None], np.ones(n), groups)
     variance = float(squares.mean())
     if variance == 0:
-        return Statistic("std", None, 0.0, 0.0, 0.0)
+        return Statistic("std", None, 0.0, 0.0, float("inf"))
     std = float(np.sqrt(variance))
     # The log of a std has half the relative error of the variance (delta method).
     first = stdtrit(dof, 1 - TAIL) * float(error[0]) / (2 * variance)

@@ -52,14 +52,19 @@ class Statistic:
     def describe(self, output: str) -> str:
         """Label, value, interval and whether a model was used, in one line.
 
-        Numbers have as many digits as the interval is worth.
+        Numbers have as many digits as the interval is worth. Of values that are all the same the
+        std has no upper end, which is said.
         """
         half = self.width / 2
         known = 0 < half < np.inf and self.value != 0
         digits = int(np.clip(np.log10(abs(self.value) / half) + 3, 3, 15)) if known else 4
-        ends = f"[{self.low:.{digits}g}, {self.high:.{digits}g}]"
+        # + 0.0: no minus before a zero
+        value, low, high = (each + 0.0 for each in (self.value, self.low, self.high))
         source = "   with the model" if self.uses_model else ""
-        return f"{self.label(output)} = {self.value:.{digits}g}   95 %: {ends}{source}"
+        if self.kind == "std" and value == 0 and high == np.inf:
+            source = "   all values are equal, which proves little"
+        ends = f"[{low:.{digits}g}, {high:.{digits}g}]"
+        return f"{self.label(output)} = {value:.{digits}g}   95 %: {ends}{source}"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, ready for JSON; None for an end that is not finite.
