@@ -15,9 +15,9 @@ moves without each of the folds:
 
 Contenders are all models whose held-out residuals are within twice the smallest, whatever their
 weight: models that fit all points equally well and disagree about the integral disagree about
-what no point has seen. So does a model with itself where folds move it: residuals are small there,
-for want of points, and the jackknife is not. The plain average is one of the models, with v = f: weight on it is
-shrinkage. Points that are no sample of the measure have no average, and so none of s, a and c.
+what no point has seen. So does a model with itself where folds move it: residuals are small there
+for want of points, and the jackknife is not. The plain average is one of the models, with v = f:
+weight on it is shrinkage. Points that are no sample of the measure have none of s, a and c.
 """
 
 from collections.abc import Sequence
@@ -130,7 +130,7 @@ def _weights(rows: Array, rms: Array) -> Array:
 
 
 def _weighted(weights: Array, stds: Array) -> Array:
-    """Sum of weight times std over the models, (K, k) -> (k,); one without weight may have none."""
+    """Sum of weight times std over models, (K, k) -> (k,); one without weight may have no std."""
     return np.sum(weights * np.where(weights > 0, stds, 0.0), axis=0)
 
 

@@ -223,8 +223,8 @@ def _select_and_fit(
     fit, and those of every fold, are as many as leave least of the held-out points together.
 
     The variance of theta0 is the largest of the posterior's, the held-out error over n, the
-    jackknife's and that of the step from the order before: what is left of a smooth f is no noise, and no residual
-    tells of tails that no point has seen.
+    jackknife's and that of the step from the order before: what is left of a smooth f is no
+    noise, and no residual tells of tails that no point has seen.
     """
     rows, weights = _selection_rows(data.n), data.effective_weights
     held = [np.flatnonzero(np.isin(rows, fold)) for fold in split]
