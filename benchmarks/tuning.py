@@ -8,6 +8,7 @@ Nothing is stored: run it before and after a change of a rule, on seeds from 100
 
 import argparse
 import time
+from typing import Any
 
 import numpy as np
 from thirdparty import numbers
@@ -19,13 +20,13 @@ import steinquad as sq
 DESIGNS = {"iid": sq.designs.IID(), "sobol": sq.designs.Sobol()}
 
 
-def row(problem: Tuned, n: int, design: sq.designs.Design, seed: int) -> dict[str, object]:
+def row(problem: Tuned, n: int, design: sq.designs.Design, seed: int) -> dict[str, Any]:
     """What the default says, beside the truth."""
     start = time.process_time()
     found = sq.integrate(problem.f, list(problem.laws), n=n, design=design, seed=seed)
     cpu = time.process_time() - start
     low, high = found.interval(0.95)
-    answer = {"mean": found.mean, "std": found.std, "low": low, "high": high}
+    answer: dict[str, Any] = {"mean": found.mean, "std": found.std, "low": low, "high": high}
     rng = np.random.default_rng(0)
     x = np.stack([law.rvs(20_000, random_state=rng) for law in problem.laws], axis=1)
     truth = {"mean": problem.mean, "sd": float(problem.f(x).std()), "error": 1e-13}
