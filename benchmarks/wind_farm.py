@@ -19,7 +19,7 @@ from records import Records
 import steinquad as sq
 
 METHODS: dict[str, Callable[[], Any]] = {
-    "default": lambda: None,
+    "stack": sq.Stack,
     "mc": sq.MonteCarlo,
     "polynomial": sq.Polynomial,
     "bq": sq.BayesianQuadrature,

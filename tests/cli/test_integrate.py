@@ -60,7 +60,7 @@ def test_noise_and_chains_come_from_columns(command, table):
 
 def test_figure_and_support(command, table):
     code, _ = command("integrate", table / "data.csv", "--x", "x0,x1", "--score", "s0,s1",
-        "--value", "f0", "--support", "0=-9:9,x1=-9:", "--figure", table / "fit.png",
+        "--value", "f1", "--support", "0=-9:9,x1=-9:", "--figure", table / "fit.png",
     )  # fmt: skip
     assert code == 0 and (table / "fit.png").stat().st_size > 5000
 

@@ -65,7 +65,7 @@ def test_products_nest():
     ("value", "words"),
     [
         ({}, "at least one name"),
-        ([st.norm()], "pass a mapping"),
+        (st.norm(), "pass a mapping"),
         ({1: st.norm()}, "non-empty strings"),
         ({"k": st.poisson(2.0)}, "block 'k': measure poisson is discrete"),
         ({"w": st.multivariate_normal([0.0, 0.0]), "w[0]": st.norm()}, "different strings"),
