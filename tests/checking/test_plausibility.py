@@ -47,7 +47,7 @@ def test_few_points_that_carry_the_integral_get_a_note_and_very_few_are_suspect(
 
 @pytest.mark.parametrize(
     "left, carry, code",
-    [(0.5, 11, "suspect"), (0.5, 14, "converged"), (0.05, 4, "suspect"), (0.05, 8, "converged"),
+    [(0.5, 7, "suspect"), (0.5, 9, "converged"), (0.05, 3, "suspect"), (0.05, 5, "converged"),
      (1e-8, 2, "converged"), (None, 25, "suspect")],
 )  # fmt: skip
 def test_held_out_points_that_were_predicted_need_less_company(left, carry, code):

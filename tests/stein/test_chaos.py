@@ -14,7 +14,7 @@ def test_products_have_mean_zero_and_unit_covariance():
     """1.5e5 draws: entries of the Gram matrix err by less than .05 with chance 1 - 1e-6."""
     measure = as_measure(sq.Product({"a": st.gamma(3.0), "b": st.norm(1.0), "c": st.uniform()}))
     chaos = Chaos.of(measure)
-    phi = chaos(measure.sample(150_000, seed=1), hyperbolic(3, 2, 1.0, 100))
+    phi = chaos(measure.sample(150_000, seed=1), hyperbolic((1.0,) * 3, 2, 1.0, 100))
     gram = phi.T @ phi / len(phi)
     np.testing.assert_allclose(gram, np.eye(9), atol=0.12)
     np.testing.assert_allclose(phi.mean(axis=0), 0.0, atol=0.02)

@@ -7,17 +7,22 @@ moves without each of the folds:
 
     weights   w = argmin var(sum_k w_k v_k),  w >= 0,  sum w = 1,  those below 0.05 left out
     answer    theta = sum_k w_k theta_k
-    std^2     max(s, e, a, c)^2 + b^2
+    std^2     max(s, e, a, c)^2 g + b^2
     e, a      sum_k w_k e_k and sum_k w_k a_k
     s         standard error of the mean of sum_k w_k v_k, a degree of freedom less for each weight
     b^2       sum_k q_k (theta_k - theta)^2 over the contenders, q_k in proportion to 1 / var(v_k)
     c         |theta - mean of sum_k w_k v_k|
+    g         1/2 for points that fill the space evenly (Sobol), 1 for others
 
 Contenders are all models whose held-out residuals are within twice the smallest, whatever their
 weight: models that fit all points equally well and disagree about the integral disagree about
 what no point has seen. So does a model with itself where folds move it: residuals are small there
 for want of points, and the jackknife is not. The plain average is one of the models, with v = f:
 weight on it is shrinkage. Points that are no sample of the measure have none of s, a and c.
+
+All of s, e, a and c speak of independent points. Answers from those of one scrambled Sobol sequence
+err less, by how much no single sequence tells; half the variance is what kept the coverage of 95 %
+intervals above 95 % on the problems that this was tuned on.
 """
 
 from collections.abc import Sequence
@@ -38,6 +43,7 @@ from steinquad.dataset import Dataset
 __all__ = ["WITHIN", "Committee", "Opinion"]
 
 LEAST_WEIGHT = 0.05  # below which a weight is noise, and may cost an exact model its digits
+EVEN = 0.5  # variance of an answer from even points, as a share of that from independent ones
 WITHIN = 2.0  # factor of the smallest held-out residuals up to which a model is a contender
 
 
@@ -110,6 +116,8 @@ class Committee:
             moved = _weighted(weights, np.stack([each.jackknife for each in opinions]))
             away = np.abs(mean - weighted_mean(stacked, data.effective_weights))
             std = np.max([std, error, moved, away], axis=0)
+        if data.even:
+            std = std * np.sqrt(EVEN)
         return cls(weights, rms, mean, np.sqrt(std**2 + between), dof, stacked)
 
 

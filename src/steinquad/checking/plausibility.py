@@ -14,7 +14,7 @@ __all__ = ["beside_average", "copies_told", "in_finite_numbers", "well_informed"
 FEW, RATHER_FEW = 30.0, 150.0
 # How many are enough where points have been held out, by the share of the spread of f that is left
 # of them: they were predicted without having been seen.
-ENOUGH_HELD_OUT = ((1e-6, 0.0), (0.1, 6.0), (np.inf, 12.0))
+ENOUGH_HELD_OUT = ((1e-6, 0.0), (0.1, 4.0), (np.inf, 8.0))
 
 
 def beside_average(status: Status, mean: Array, data: Dataset) -> Status:
@@ -52,7 +52,7 @@ def well_informed(fit: Fit, data: Dataset) -> Status:
         data: points that are a sample of the measure; others pass unseen.
 
     Returns:
-        The status with a note added, or a suspect one below about 30 such points, or 12 or 6
+        The status with a note added, or a suspect one below about 30 such points, or 8 or 4
         where points were held out.
     """
     status = fit.status

@@ -4,11 +4,20 @@ A standard error presumes a finite variance, which a tail of f has where the sha
 generalized Pareto distribution of its largest values is below one half. Shapes of residuals alone
 say little: those of a good fit are large at a few points, though f is bounded. So both have to be
 heavy: f, because otherwise nothing can be, and the residuals, because otherwise the model has
-taken the tail. Shapes are estimated from some 20 values at n = 100 and 67 at n = 500 (Vehtari,
+taken the tail. The average of n values of shape k between 1/2 and 1 errs by the order of n^(k - 1),
+not of n^(-1/2):
+
+    shape at most .5    the std holds
+    .5 to .7            it is multiplied by n^(shape - 1/2)
+    above .7            it is multiplied by n^.2, and the answer is suspect
+
+Shapes are estimated from some 20 values at n = 100 and 67 at n = 500 (Vehtari,
 Simpson, Gelman, Yao and Gabry 2024), each tail by itself, so they are uncertain by some 0.3 and
 0.15, and that of f has to be the larger the fewer there are; docs/how-it-works.md has false
 alarms and power.
 """
+
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,9 +25,10 @@ from steinquad._types import Array
 from steinquad.checking.standard_error import weighted_mean
 from steinquad.dataset import Dataset
 
-__all__ = ["heavy_tails", "pareto_shape"]
+__all__ = ["Tails", "pareto_shape"]
 
 HEAVY = 0.5  # shape of the residuals, from which on a variance is infinite
+TOO_HEAVY = 0.7  # from which on no estimate of n^(shape - 1/2) is worth anything
 # That of f, lower because fewer of its values are in the tail that counts, for many values; and
 # how much more it has to be over their number: 0.5 at n = 100, 0.36 at n = 500.
 HEAVY_F, UNCERTAIN = 0.3, 4.0
@@ -26,31 +36,68 @@ FEWEST = 100  # points, below which the shapes of normal values are often called
 NEGLIGIBLE = 1e-12  # share of the spread of f that is left, below which its tail is rounding
 
 
-def heavy_tails(values: Array, data: Dataset) -> str | None:
-    """A sentence that names the tail of an output without a variance, or None.
+@dataclass(frozen=True, eq=False)
+class Tails:
+    """Those of every output.
 
-    Args:
-        values: of the answer at points that its model has not seen, (n, k).
-        data: whose values of f these are; points that are no sample have no tails.
+    Attributes:
+        shapes: of what is left of outputs whose f has a heavy tail too, (k,); -inf for others.
+        size: effective number of points.
     """
-    if not data.sampled or data.n < FEWEST:
-        return None
-    # What a point adds to the average: its weight may tame a tail, or make one.
-    w = data.effective_weights[:, None]
-    left, whole = (w * (each - weighted_mean(each, w[:, 0])) for each in (values, data.fx))
-    limit = HEAVY_F + UNCERTAIN / _tail_length(data.n)
-    notable = np.ptp(left, axis=0) > NEGLIGIBLE * np.ptp(whole, axis=0)
-    for j in np.flatnonzero(notable & ~data.constant):
-        shape = pareto_shape(left[:, j])
-        if shape > HEAVY and pareto_shape(whole[:, j]) > limit:
-            where = "" if data.outputs == 1 else f" of output {j}"
-            return (
-                f"the largest values of f{where} and what the models leave of them fall off so "
-                f"slowly (Pareto shape {shape:.2f}) that their variance may be infinite, so that "
-                "no std holds: integrate a bounded or transformed f, draw more points where f is "
-                "large (weights=), or add many points"
-            )
-    return None
+
+    shapes: Array
+    size: float
+
+    @classmethod
+    def of(cls, values: Array, data: Dataset) -> "Tails":
+        """Look at what is left and at f.
+
+        Args:
+            values: of the answer at points that its model has not seen, (n, k).
+            data: whose values of f these are; points that are no sample have no tails.
+        """
+        shapes = np.full(data.outputs, -np.inf)
+        size = float(data.effective_weights.sum())
+        if not data.sampled or data.n < FEWEST:
+            return cls(shapes, size)
+        # What a point adds to the average: its weight may tame a tail, or make one.
+        w = data.effective_weights[:, None]
+        left, whole = (w * (each - weighted_mean(each, w[:, 0])) for each in (values, data.fx))
+        limit = HEAVY_F + UNCERTAIN / _tail_length(data.n)
+        notable = np.ptp(left, axis=0) > NEGLIGIBLE * np.ptp(whole, axis=0)
+        for j in np.flatnonzero(notable & ~data.constant):
+            shape = pareto_shape(left[:, j])
+            if shape > HEAVY and pareto_shape(whole[:, j]) > limit:
+                shapes[j] = shape
+        return cls(shapes, size)
+
+    @property
+    def widening(self) -> Array:
+        """Factors of the standard errors, (k,); 1 where there is a variance."""
+        return self.size ** (np.clip(self.shapes, HEAVY, TOO_HEAVY) - HEAVY)
+
+    @property
+    def suspect(self) -> bool:
+        """Whether no std holds."""
+        return bool(np.any(self.shapes > TOO_HEAVY))
+
+    @property
+    def sentence(self) -> str | None:
+        """What is wrong with the heaviest tail; None where all have a variance."""
+        j = int(np.argmax(self.shapes))
+        if self.shapes[j] <= HEAVY:
+            return None
+        where = "" if len(self.shapes) == 1 else f" of output {j}"
+        seen = (
+            f"the largest values of f{where} and what the models leave of them fall off so slowly "
+            f"(Pareto shape {self.shapes[j]:.2f}) that their variance may be infinite"
+        )
+        if not self.suspect:
+            return f"{seen}: the std is {self.widening[j]:.2g} times as large for it"
+        return (
+            f"{seen}, so that no std holds: integrate a bounded or transformed f, draw more points "
+            "where f is large (weights=), or add many points"
+        )
 
 
 def _tail_length(n: int) -> float:

@@ -1,6 +1,6 @@
 """Sparse polynomial chaos: few of many orthonormal polynomials, selected on the data."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -36,6 +36,11 @@ MOST_MEMORY = 2.0**30  # bytes of the selected features at all points
 PATIENCE, WORSE = 2, 1.01
 FIRST_FOLDS, FINALISTS = 3, 3  # in which all sets are tried, and how many of them in all others
 EXACT = 1e-24  # share of the variance: no further set leaves less
+# Exponent of a coordinate's share of the variance in its weight in anisotropic sets, and the most;
+# and what they have to leave of the mean square that the others do, because there are many sets.
+IMPORTANCE, LARGEST_WEIGHT = 0.25, 10.0
+BETTER = 0.5
+STEPS = 2  # orders back from which the integral has moved: an even f moves at every second one
 FEWEST = 8  # points
 
 
@@ -100,7 +105,11 @@ class PolynomialChaos(Method):
         """
         outputs = Outputs.fit(data)
         split = context.split or folds_of(data, min(self.folds, data.n // 2), context.seed)
-        sets = list(_candidate_sets(measure, data.x))
+        sets = [
+            list(basis.family(norm, (1.0,) * data.dim))
+            for basis in _bases(measure, data.x)
+            for norm in NORMS
+        ]
         parts = [_select_and_fit(sets, y, data, split) for y in outputs.values.T]
         regressions, held_out, variances = zip(*parts, strict=True)
         posteriors = [each.posterior for each in regressions]
@@ -137,9 +146,30 @@ class PolynomialChaos(Method):
 class _Candidates:
     """Features to select from, with their values at the points on which they are selected."""
 
-    chaos: Chaos
+    basis: "_Basis"
+    norm: float
     indices: np.ndarray
     phi: Array
+
+
+@dataclass(frozen=True, eq=False)
+class _Basis:
+    """Polynomials of each coordinate, at the points on which features are selected."""
+
+    chaos: Chaos
+    tables: Sequence[Array]
+
+    def family(self, norm: float, weights: tuple[float, ...]) -> Iterator[_Candidates]:
+        """Hyperbolic sets of rising order, as long as they have few enough candidates."""
+        before = 0
+        for order in ORDERS:
+            indices = hyperbolic(weights, order, norm, MOST_CANDIDATES)
+            if indices is None:
+                return
+            indices = self.chaos.allowed(indices)
+            if len(indices) > before:
+                before = len(indices)
+                yield _Candidates(self, norm, indices, products(self.tables, indices))
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,26 +218,26 @@ class _Regression:
         return cls(chaos, indices, factored, posterior)
 
 
-def _candidate_sets(measure: Measure | None, x: Array) -> Iterator[list[_Candidates]]:
-    """Families of sets of features, each family from low orders to high ones."""
+def _bases(measure: Measure | None, x: Array) -> Iterator[_Basis]:
+    """Polynomials of the coordinates themselves and, where those are others, of normal scores."""
     rows = _selection_rows(len(x))
     for coordinates in ("own", "scores"):
         chaos = Chaos.of(measure, coordinates)
         assert chaos is not None, "there is an obstacle"
-        if coordinates == "scores" and chaos.classical:
-            return
-        tables = chaos.tables(x[rows], max(ORDERS))
-        for norm in NORMS:
-            family: list[_Candidates] = []
-            for order in ORDERS:
-                indices = hyperbolic(x.shape[1], order, norm, MOST_CANDIDATES)
-                if indices is None:
-                    break
-                indices = chaos.allowed(indices)
-                if not family or len(indices) > len(family[-1].indices):
-                    family.append(_Candidates(chaos, indices, products(tables, indices)))
-            if family:
-                yield family
+        if coordinates == "own" or not chaos.classical:
+            yield _Basis(chaos, chaos.tables(x[rows], max(ORDERS)))
+
+
+def _of_importance(regression: _Regression) -> tuple[float, ...]:
+    """Weights of the coordinates in anisotropic sets, 1 for the one that matters most.
+
+    By the total Sobol indices of a model, in steps of a half so that few sets differ.
+    """
+    square = regression.posterior.weights[:, 0] ** 2
+    total = square @ (regression.indices > 0)
+    share = np.maximum(total / max(total.max(initial=0.0), np.finfo(float).tiny), 1e-12)
+    weights = np.minimum(share**-IMPORTANCE, LARGEST_WEIGHT)
+    return tuple((np.round(2 * weights) / 2).tolist())
 
 
 def _selection_rows(n: int) -> np.ndarray:
@@ -223,7 +253,7 @@ def _select_and_fit(
     fit, and those of every fold, are as many as leave least of the held-out points together.
 
     The variance of theta0 is the largest of the posterior's, the held-out error over n, the
-    jackknife's and that of the step from the order before: what is left of a smooth f is no
+    jackknife's and that of the steps from the two orders before: what is left of a smooth f is no
     noise, and no residual tells of tails that no point has seen.
     """
     rows, weights = _selection_rows(data.n), data.effective_weights
@@ -240,21 +270,34 @@ def _select_and_fit(
 
     def fitted(among: _Candidates, columns: np.ndarray, own: np.ndarray) -> _Regression:
         return _Regression.of(
-            among.chaos, among.indices[columns], data.x[own], y[own], weights[own]
+            among.basis.chaos, among.indices[columns], data.x[own], y[own], weights[own]
         )
 
-    trials: list[_Trial] = []
-    for family in sets:
+    def rising(family: Iterable[_Candidates]) -> Iterator[_Trial]:
         before, waited, least = None, 0, np.inf
         for each in family:
             before = trial(each, before, [path(each, fold) for fold in held[:FIRST_FOLDS]])
-            trials.append(before)
+            yield before
             waited = waited + 1 if before.error > WORSE * least else 0
             least = min(before.error, least)
             if waited == PATIENCE or least < EXACT:
-                break
-        if least < EXACT:
+                return
+
+    trials: list[_Trial] = []
+    for family in sets:
+        trials += rising(family)
+        if min(each.error for each in trials) < EXACT:
             break
+    first = min(trials, key=lambda each: each.error)
+    if data.dim > 1 and first.error > EXACT:
+        among = first.among
+        everywhere = np.arange(data.n)
+        columns = path(among, None, first.size).columns
+        importance = _of_importance(fitted(among, columns, everywhere))
+        if max(importance) > 1.0:
+            for norm in sorted({among.norm, 1.0}):
+                tried = rising(among.basis.family(norm, importance))
+                trials += [each for each in tried if each.error < BETTER * first.error]
     trials.sort(key=lambda each: each.error)
     whole = [
         trial(
@@ -278,11 +321,16 @@ def _select_and_fit(
     spread = float(weights @ left**2 / weights.sum() ** 2)
     jackknife = float(held_out.jackknife[0])
     variance = max(regression.posterior.variance[0], spread, jackknife**2)
-    if best.before is not None and best.before.error > best.error:
-        columns = path(best.before.among, None, best.before.size).columns
-        step = theta0 - fitted(best.before.among, columns, everything).posterior.theta0[0]
+    before = best.before
+    for _ in range(STEPS):
+        if before is None:
+            break
+        columns = path(before.among, None, before.size).columns
+        step = theta0 - fitted(before.among, columns, everything).posterior.theta0[0]
         # The error is taken to have fallen from that step by the root of what the residuals have.
-        variance = max(variance, step**2 * np.sqrt(best.error / best.before.error))
+        if before.error > best.error:
+            variance = max(variance, step**2 * np.sqrt(best.error / before.error))
+        before = before.before
     return regression, held_out, variance
 
 

@@ -35,6 +35,8 @@ NOISE_ROUNDS = 2  # in which the weights follow the misfit that a fit leaves bey
 TESTED_ORDER = 2  # up to which features are tested to have mean zero on the data
 FEWEST_ON_A_LINE = 4  # values of a coordinate of points that are no sample
 LEAST_DOF = 5.0  # for comparing orders
+STEPS = 2  # orders back from which the integral has moved: an even f moves at every second one
+EXACT = 1e-24  # of the mean square that the first order leaves: f is a polynomial of that order
 PATIENCE = 2  # orders without improvement after which higher ones are not tried
 # How the prior standard deviation of a weight falls with the degree of its feature: jumps, kinks,
 # and functions analytic in a small or a large neighborhood.
@@ -92,8 +94,8 @@ class Regression(Method):
 
         Returns:
             theta0 with the largest of four variances: of the posterior, of the leave-one-out
-            residuals, of the step from the order before, and of the jackknife; suspect where low
-            features do not average to zero.
+            residuals, of the steps from the two orders before, and of the jackknife; suspect where
+            low features do not average to zero.
         """
         features = self.features.fit(data, measure)
         outputs = Outputs.fit(data)
@@ -249,15 +251,25 @@ def _truncation(candidates: list[_Candidate], best: _Candidate) -> Array:
     """Variance of theta0 for the orders left out, (k,).
 
     What is left of a smooth f is no noise, and no residual tells of corners that no point has
-    seen, but the step from the order before does. The error is taken to have fallen from that
-    step by the square root of what the residuals have fallen.
+    seen, but the steps from the orders before do. The error is taken to have fallen from each by
+    the square root of what the residuals have fallen. Where no higher order could be tried, it
+    may fall more slowly than residuals do, because f grows where no point is: then the steps are
+    also taken to go on as a geometric series, up to another step (Aitken's extrapolation).
     """
     i = candidates.index(best)
-    if i == 0:
-        return np.zeros_like(best.variance)
-    before = candidates[i - 1].fit
-    fallen = np.mean(best.fit.left_out**2, axis=0) / np.mean(before.left_out**2, axis=0)
-    return (best.fit.theta0 - before.theta0) ** 2 * np.sqrt(np.minimum(fallen, 1.0))
+    left = np.mean(best.fit.left_out**2, axis=0)
+    variance = np.zeros_like(best.variance)
+    for before in candidates[max(i - STEPS, 0) : i]:
+        fallen = left / np.mean(before.fit.left_out**2, axis=0)
+        step = best.fit.theta0 - before.fit.theta0
+        variance = np.maximum(variance, step**2 * np.sqrt(np.minimum(fallen, 1.0)))
+    if 2 <= i == len(candidates) - 1:
+        first, second, third = (each.fit.theta0 for each in candidates[i - 2 :])
+        earlier, step = np.abs(second - first), np.abs(third - second)
+        ahead = np.divide(step**2, earlier - step, out=step.copy(), where=2 * step < earlier)
+        open_ended = left > EXACT * np.mean(candidates[0].fit.left_out**2, axis=0)
+        variance = np.where(open_ended, np.maximum(variance, ahead**2), variance)
+    return variance
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from steinquad.checking.error_bar import check_of
 from steinquad.checking.folds import evenly_spaced, folds_of, others
 from steinquad.checking.held_out import HeldOut
 from steinquad.checking.plausibility import beside_average
-from steinquad.checking.tails import heavy_tails
+from steinquad.checking.tails import Tails
 from steinquad.dataset import Dataset
 from steinquad.errors import InputError, shown
 from steinquad.fit import Context, Fit, HeldOutValues, Status, WarmStart
@@ -311,12 +311,14 @@ def _fit_of(
     if models:  # an average is no model that others could use
         heaviest = voters[max(models, key=lambda i: shares[i])]
     held_out = HeldOut.from_values(committee.values, data, len(task.split))
+    tails = Tails.of(committee.values, data)
+    std = committee.std * tails.widening
     return Fit(
         theta0=committee.mean,
-        covariance=correlated(committee.std**2, committee.values - held_out.mean),
+        covariance=correlated(std**2, committee.values - held_out.mean),
         model=StackModel(committee.mean, committee.weights, fits),
         dof=committee.dof,
-        status=_status(committee, shares, voters, members, data),
+        status=_status(tails, shares, voters, members),
         fitted=_fitted_values(committee, fits, data),
         held_out=HeldOutValues(committee.values, committee.mean[None]),
         check=check_of(held_out, committee.mean) if data.sampled else None,
@@ -332,11 +334,7 @@ def _fit_of(
 
 
 def _status(
-    committee: Committee,
-    shares: Array,
-    voters: Sequence[_Member],
-    members: Sequence[_Member],
-    data: Dataset,
+    tails: Tails, shares: Array, voters: Sequence[_Member], members: Sequence[_Member]
 ) -> Status:
     """A violated identity concerns the data, whoever has the weight; tails concern the std."""
     least = np.min([each.left for each in members if each.opinion is not None], axis=0)
@@ -346,15 +344,16 @@ def _status(
         if wrong.violates or contested:
             aside = "" if wrong in voters else f"{wrong.method.name} was set aside: "
             return Status("suspect", aside + wrong.note)
-    tails = heavy_tails(committee.values, data)
-    if tails is not None:
-        return Status("suspect", tails)
+    if tails.suspect and tails.sentence is not None:
+        return Status("suspect", tails.sentence)
     order = np.argsort(-shares, kind="stable")
     used = [f"{voters[i].method.name} {shares[i]:.2f}" for i in order if shares[i] > 0]
     message = f"weights by held-out points: {', '.join(used)}"
     first = voters[int(order[0])].fit
     if first is not None and first.status.code == "max_steps":  # held-out points have judged it
         message += f"; {first.status.message}"
+    if tails.sentence is not None:
+        message += f"; {tails.sentence}"
     return Status("converged", message)
 
 

@@ -18,16 +18,22 @@ Powers: TypeAlias = tuple[tuple[int, int], ...]  # pairs (coordinate, power) tha
 
 
 @lru_cache(maxsize=64)
-def hyperbolic(dim: int, order: int, norm: float, most: int) -> np.ndarray | None:
-    """Multi-indices with `0 < sum_i k_i^norm <= order^norm`, (S, dim); None for more than `most`.
+def hyperbolic(
+    weights: tuple[float, ...], order: int, norm: float, most: int
+) -> np.ndarray | None:
+    """Multi-indices with `0 < sum_i (w_i k_i)^norm <= order^norm`, (S, d).
 
-    Norm 1 has all of total degree `order`; the smaller it is, the fewer products are among them
-    beside the powers of single coordinates.
+    With weights of 1 norm 1 has all of total degree `order`; the smaller it is, the fewer products
+    are among them beside the powers of single coordinates. Coordinates of larger weight have lower
+    degrees.
+
+    Returns:
+        The indices, or None for more than `most`.
     """
-    powers = [each for each, _ in islice(_enumerated(dim, order, norm), most + 1)]
+    powers = [each for each, _ in islice(_enumerated(weights, order, norm), most + 1)]
     if len(powers) > most:
         return None
-    indices = _table(powers, dim)
+    indices = _table(powers, len(weights))
     return indices[np.lexsort(indices.T[::-1])]
 
 
@@ -40,7 +46,7 @@ def index_set(dim: int, order: int) -> np.ndarray:
     """
     norm = 1.0 if dim < HYPERBOLIC_FROM else HYPERBOLIC_NORM
     # Sums of roots differ by rounding where they should be the same.
-    ordered = sorted(_enumerated(dim, order, norm), key=lambda each: round(each[1], 9))
+    ordered = sorted(_enumerated((1.0,) * dim, order, norm), key=lambda each: round(each[1], 9))
     return _table([powers for powers, _ in ordered], dim)
 
 
@@ -58,15 +64,17 @@ def products(tables: Sequence[Array], indices: np.ndarray) -> Array:
     return values
 
 
-def _enumerated(dim: int, order: int, norm: float) -> Iterator[tuple[Powers, float]]:
+def _enumerated(
+    weights: Sequence[float], order: int, norm: float
+) -> Iterator[tuple[Powers, float]]:
     """One by one, so that too many are noticed early; each with its own order."""
     # The powers are sums of roots: rounding must not drop indices on the edge.
     limit = order**norm + 1e-9
 
     def extended(first: int, head: Powers, spent: float) -> Iterator[tuple[Powers, float]]:
-        for i in range(first, dim):
+        for i in range(first, len(weights)):
             for power in range(1, order + 1):
-                total = spent + power**norm
+                total = spent + (weights[i] * power) ** norm
                 if total > limit:
                     break
                 yield (*head, (i, power)), total ** (1 / norm)
