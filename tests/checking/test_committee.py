@@ -151,3 +151,14 @@ def test_a_member_without_weight_may_have_no_std_and_many_members_are_weighed():
     assert np.isfinite(Committee.of([member, bad], dataset(np.arange(float(N)))).std[0])
     many = Committee.of(opinions(np.ones(40)), dataset(np.arange(float(N))))
     assert np.isfinite(many.mean[0]) and many.weights.sum() == pytest.approx(1)
+
+
+def test_even_points_have_half_the_variance_and_the_same_disagreement():
+    members = opinions([1.0, 1.1])
+    fx = np.arange(float(N))
+    plain, even = (Committee.of(members, dataset(fx, even=flag)) for flag in (False, True))
+    np.testing.assert_array_equal(plain.mean, even.mean)
+    between = np.sum(
+        1 / plain.rms**2 * (np.stack([m.theta0 for m in members]) - plain.mean) ** 2, axis=0
+    ) / np.sum(1 / plain.rms**2, axis=0)
+    np.testing.assert_allclose(even.std**2 - between, (plain.std**2 - between) / 2)

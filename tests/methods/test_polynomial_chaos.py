@@ -9,7 +9,8 @@ from scipy.special import ndtr
 import steinquad as sq
 from steinquad.fit import Context
 from steinquad.measures import as_measure
-from steinquad.methods.polynomial_chaos import PolynomialChaos
+from steinquad.methods.polynomial_chaos import NORMS, PolynomialChaos
+from steinquad.stein.multi_indices import hyperbolic
 
 
 def product(*marginals):
@@ -122,6 +123,21 @@ def test_folds_are_an_option():
     assert PolynomialChaos().with_folds(3).folds == 3
     with pytest.raises(sq.InputError, match="folds"):
         PolynomialChaos(folds=1)
+
+
+def test_anisotropic_sets_reach_high_products_of_the_inputs_that_matter():
+    """Of ten inputs two have a product of degree 4 + 4, which no isotropic set of 3,000 has."""
+    inputs = product(*[st.uniform(-1, 2)] * 10)
+    sets = [hyperbolic((1.0,) * 10, order, norm, 3000) for order in range(21) for norm in NORMS]
+    assert not any([4, 4, *[0] * 8] in known.tolist() for known in sets if known is not None)
+
+    def f(x):
+        a, b = x[:, 2], x[:, 7]
+        return 3 * a * b + 2 * (a + b) + a**4 * b**4
+
+    est = sq.integrate(f, inputs, n=200, method=PolynomialChaos())
+    assert est.mean == pytest.approx(1 / 25, abs=1e-12) and est.std < 1e-8
+    assert est.stats["degree"] == [4]
 
 
 def test_std_falls_with_more_points_than_features_are_selected_on():

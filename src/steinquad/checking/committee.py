@@ -20,9 +20,9 @@ what no point has seen. So does a model with itself where folds move it: residua
 for want of points, and the jackknife is not. The plain average is one of the models, with v = f:
 weight on it is shrinkage. Points that are no sample of the measure have none of s, a and c.
 
-All of s, e, a and c speak of independent points. Answers from those of one scrambled Sobol sequence
-err less, by how much no single sequence tells; half the variance is what kept the coverage of 95 %
-intervals above 95 % on the problems that this was tuned on.
+All of s, e, a and c speak of independent points. Answers from those of one scrambled Sobol
+sequence err less, by how much no single sequence tells; half the variance is what kept the
+coverage of 95 % intervals above 95 % on the problems that this was tuned on.
 """
 
 from collections.abc import Sequence

@@ -4,8 +4,8 @@ A standard error presumes a finite variance, which a tail of f has where the sha
 generalized Pareto distribution of its largest values is below one half. Shapes of residuals alone
 say little: those of a good fit are large at a few points, though f is bounded. So both have to be
 heavy: f, because otherwise nothing can be, and the residuals, because otherwise the model has
-taken the tail. The average of n values of shape k between 1/2 and 1 errs by the order of n^(k - 1),
-not of n^(-1/2):
+taken the tail. The average of n values of shape k between 1/2 and 1 errs by the order of
+n^(k - 1), not of n^(-1/2):
 
     shape at most .5    the std holds
     .5 to .7            it is multiplied by n^(shape - 1/2)
@@ -95,8 +95,8 @@ class Tails:
         if not self.suspect:
             return f"{seen}: the std is {self.widening[j]:.2g} times as large for it"
         return (
-            f"{seen}, so that no std holds: integrate a bounded or transformed f, draw more points "
-            "where f is large (weights=), or add many points"
+            f"{seen}, so that no std holds: integrate a bounded or transformed f, draw more "
+            "points where f is large (weights=), or add many points"
         )
 
 

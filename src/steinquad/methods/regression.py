@@ -36,7 +36,7 @@ TESTED_ORDER = 2  # up to which features are tested to have mean zero on the dat
 FEWEST_ON_A_LINE = 4  # values of a coordinate of points that are no sample
 LEAST_DOF = 5.0  # for comparing orders
 STEPS = 2  # orders back from which the integral has moved: an even f moves at every second one
-EXACT = 1e-24  # of the mean square that the first order leaves: f is a polynomial of that order
+EXACT = 1e-16  # of the mean square that the order before leaves: f is a polynomial of this order
 PATIENCE = 2  # orders without improvement after which higher ones are not tried
 # How the prior standard deviation of a weight falls with the degree of its feature: jumps, kinks,
 # and functions analytic in a small or a large neighborhood.
@@ -267,7 +267,7 @@ def _truncation(candidates: list[_Candidate], best: _Candidate) -> Array:
         first, second, third = (each.fit.theta0 for each in candidates[i - 2 :])
         earlier, step = np.abs(second - first), np.abs(third - second)
         ahead = np.divide(step**2, earlier - step, out=step.copy(), where=2 * step < earlier)
-        open_ended = left > EXACT * np.mean(candidates[0].fit.left_out**2, axis=0)
+        open_ended = left > EXACT * np.mean(candidates[i - 1].fit.left_out ** 2, axis=0)
         variance = np.where(open_ended, np.maximum(variance, ahead**2), variance)
     return variance
 
