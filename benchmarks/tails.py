@@ -50,7 +50,8 @@ def shares(mean: float, draw: Draw, n: int, seeds: int) -> tuple[float, float, f
     suspect = wider = covered = 0
     for seed in range(100, 100 + seeds):
         fx = draw(np.random.default_rng(seed), n)
-        tails = Tails.of(fx[:, None], sq.Dataset(np.arange(float(n)), fx))
+        data = sq.Dataset(np.arange(float(n)), fx)
+        tails = Tails.of(data.fx.mean(axis=0), data.fx, data)
         suspect += tails.suspect
         wider += not tails.suspect and tails.sentence is not None
         std = fx.std(ddof=1) / math.sqrt(n) * tails.widening[0]

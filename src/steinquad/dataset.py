@@ -44,8 +44,6 @@ class Dataset:
             their order. None for independent draws.
         sampled: False for points that are not a sample of the measure, such as a grid; no average
             over them is then taken for an expectation.
-        even: True for points that fill the space more evenly than independent draws, such as those
-            of one scrambled Sobol sequence; the std of `Stack` is then narrower.
 
     >>> data = Dataset([0.1, -0.3, 0.2], [1.0, 2.0, 3.0], score=[-0.1, 0.3, -0.2])
     >>> data.n, data.dim, data.outputs
@@ -61,7 +59,6 @@ class Dataset:
     noise: Array | None
     groups: np.ndarray | None
     sampled: bool
-    even: bool
     scalar: bool  # whether fx came as (n,), so that answers are numbers
 
     def __init__(
@@ -75,7 +72,6 @@ class Dataset:
         noise: ArrayLike | None = None,
         groups: ArrayLike | None = None,
         sampled: bool = True,
-        even: bool = False,
     ) -> None:
         points = as_points("x", x)
         values = as_finite("fx", fx, at=points)
@@ -104,7 +100,6 @@ class Dataset:
             noise=None if noise is None else _noise(noise, n, columns.shape[1]),
             groups=None if groups is None else _groups(groups, n),
             sampled=as_flag("sampled", sampled),
-            even=as_flag("even", even),
             scalar=values.ndim == 1,
         )
 

@@ -28,12 +28,6 @@ def test_replicates_are_distinct_groups_in_order():
     assert Sobol().draw(MIXED, 32, seed=0).groups is None
 
 
-def test_points_of_one_sequence_are_even_and_replicates_say_it_themselves():
-    one, four = (Sobol(replicates=r).draw(MIXED, 32, seed=0) for r in (1, 4))
-    assert one.even and one.dataset(np.arange(32.0)).even
-    assert not four.even and not sq.designs.IID().draw(MIXED, 32, seed=0).even
-
-
 def test_every_elementary_interval_holds_one_point():
     """What makes it a Sobol sequence: 64 points put one in each of 64 equal cells of an axis."""
     u = Sobol().draw(Product({"u": st.uniform(), "v": st.uniform()}), 64, seed=1).x

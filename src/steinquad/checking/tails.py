@@ -4,17 +4,20 @@ A standard error presumes a finite variance, which a tail of f has where the sha
 generalized Pareto distribution of its largest values is below one half. Shapes of residuals alone
 say little: those of a good fit are large at a few points, though f is bounded. So both have to be
 heavy: f, because otherwise nothing can be, and the residuals, because otherwise the model has
-taken the tail. The average of n values of shape k between 1/2 and 1 errs by the order of
-n^(k - 1), not of n^(-1/2):
+taken the tail. Where that of f is above 0.7, and the answer further than three standard errors
+from the average of what points say that its model has not seen, the shape of f counts by itself:
+then the model has taken what the points show of the tail, and not the tail.
+
+The average of n values of shape k between 1/2 and 1 errs by the order of n^(k - 1), not of
+n^(-1/2):
 
     shape at most .5    the std holds
     .5 to .7            it is multiplied by n^(shape - 1/2)
     above .7            it is multiplied by n^.2, and the answer is suspect
 
-Shapes are estimated from some 20 values at n = 100 and 67 at n = 500 (Vehtari,
-Simpson, Gelman, Yao and Gabry 2024), each tail by itself, so they are uncertain by some 0.3 and
-0.15, and that of f has to be the larger the fewer there are; docs/how-it-works.md has false
-alarms and power.
+Shapes are estimated from some 20 values at n = 100 and 67 at n = 500 (Vehtari, Simpson, Gelman,
+Yao and Gabry 2024), each tail by itself, so they are uncertain by some 0.3 and 0.15, and that of f
+has to be the larger the fewer there are; docs/how-it-works.md has false alarms and power.
 """
 
 from dataclasses import dataclass
@@ -22,7 +25,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from steinquad._types import Array
-from steinquad.checking.standard_error import weighted_mean
+from steinquad.checking.error_bar import TOO_FAR
+from steinquad.checking.standard_error import standard_error, weighted_mean
 from steinquad.dataset import Dataset
 
 __all__ = ["Tails", "pareto_shape"]
@@ -41,7 +45,8 @@ class Tails:
     """Those of every output.
 
     Attributes:
-        shapes: of what is left of outputs whose f has a heavy tail too, (k,); -inf for others.
+        shapes: of what is left of outputs whose f has a heavy tail too, or of f itself, (k,); -inf
+            for outputs with a variance.
         size: effective number of points.
     """
 
@@ -49,26 +54,32 @@ class Tails:
     size: float
 
     @classmethod
-    def of(cls, values: Array, data: Dataset) -> "Tails":
+    def of(cls, mean: Array, values: Array, data: Dataset) -> "Tails":
         """Look at what is left and at f.
 
         Args:
+            mean: the answer, (k,).
             values: of the answer at points that its model has not seen, (n, k).
             data: whose values of f these are; points that are no sample have no tails.
         """
         shapes = np.full(data.outputs, -np.inf)
         size = float(data.effective_weights.sum())
-        if not data.sampled or data.n < FEWEST:
+        if not data.sampled or size < FEWEST:
             return cls(shapes, size)
+        error, _ = standard_error(values, data.effective_weights, data.groups)
+        gap = np.abs(mean - weighted_mean(values, data.effective_weights))
         # What a point adds to the average: its weight may tame a tail, or make one.
         w = data.effective_weights[:, None]
         left, whole = (w * (each - weighted_mean(each, w[:, 0])) for each in (values, data.fx))
-        limit = HEAVY_F + UNCERTAIN / _tail_length(data.n)
+        limit = HEAVY_F + UNCERTAIN / _tail_length(size)
         notable = np.ptp(left, axis=0) > NEGLIGIBLE * np.ptp(whole, axis=0)
-        for j in np.flatnonzero(notable & ~data.constant):
-            shape = pareto_shape(left[:, j])
-            if shape > HEAVY and pareto_shape(whole[:, j]) > limit:
+        counted = np.isin(data.fx, (0.0, 1.0)).all(axis=0)  # which are bounded
+        for j in np.flatnonzero(notable & ~data.constant & ~counted):
+            shape, of_f = pareto_shape(left[:, j]), pareto_shape(whole[:, j])
+            if shape > HEAVY and of_f > limit:
                 shapes[j] = shape
+            if of_f > TOO_HEAVY and gap[j] > TOO_FAR * error[j]:
+                shapes[j] = max(shape, of_f)
         return cls(shapes, size)
 
     @property
@@ -83,24 +94,25 @@ class Tails:
 
     @property
     def sentence(self) -> str | None:
-        """What is wrong with the heaviest tail; None where all have a variance."""
-        j = int(np.argmax(self.shapes))
-        if self.shapes[j] <= HEAVY:
+        """What is wrong with heavy tails; None where all outputs have a variance."""
+        heavy = np.flatnonzero(self.shapes > HEAVY)
+        if not len(heavy):
             return None
-        where = "" if len(self.shapes) == 1 else f" of output {j}"
+        where = "" if len(self.shapes) == 1 else f" of output{'s' * (len(heavy) > 1)} "
+        where += ", ".join(map(str, heavy)) if where else ""
         seen = (
             f"the largest values of f{where} and what the models leave of them fall off so slowly "
-            f"(Pareto shape {self.shapes[j]:.2f}) that their variance may be infinite"
+            f"(Pareto shape {self.shapes.max():.2f}) that their variance may be infinite"
         )
         if not self.suspect:
-            return f"{seen}: the std is {self.widening[j]:.2g} times as large for it"
+            return f"{seen}: the std is {self.widening.max():.2g} times as large for it"
         return (
             f"{seen}, so that no std holds: integrate a bounded or transformed f, draw more "
             "points where f is large (weights=), or add many points"
         )
 
 
-def _tail_length(n: int) -> float:
+def _tail_length(n: float) -> float:
     """How many of n values the shape of a tail is estimated from."""
     return min(0.2 * n, 3.0 * np.sqrt(n))
 

@@ -27,7 +27,6 @@ class Sample:
         weights: importance weights, (n,); None for equal ones.
         groups: the chain or replicate of each point, (n,), contiguous; None for independent draws.
         sampled: False for points that are not a sample of the measure, such as a grid.
-        even: True for points that fill the space more evenly than independent draws.
         notes: trouble, each a sentence without its period; makes an estimate suspect.
         stats: what the design has to report, such as acceptance rates.
     """
@@ -37,7 +36,6 @@ class Sample:
     weights: Array | None = None
     groups: np.ndarray | None = None
     sampled: bool = True
-    even: bool = False
     notes: tuple[str, ...] = ()
     stats: Mapping[str, Any] = field(default_factory=dict)
 
@@ -50,7 +48,6 @@ class Sample:
             weights=self.weights,
             groups=self.groups,
             sampled=self.sampled,
-            even=self.even,
         )
 
     @classmethod

@@ -67,9 +67,7 @@ class Sobol(Design):
         parts = [Scrambled(measure.dim, child).next(whole)[:each] for child in children]
         shuffled = map(np.random.default_rng(last).permutation, parts)
         groups = np.repeat(np.arange(self.replicates), each) if self.replicates > 1 else None
-        x = from_uniform(measure, np.concatenate([*shuffled]))
-        # The spread between replicates says by itself how even they are.
-        return Sample(x, groups=groups, even=groups is None)
+        return Sample(from_uniform(measure, np.concatenate([*shuffled])), groups=groups)
 
 
 class Scrambled:

@@ -289,7 +289,7 @@ def _select_and_fit(
         if min(each.error for each in trials) < EXACT:
             break
     first = min(trials, key=lambda each: each.error)
-    if data.dim > 1 and first.error > EXACT:
+    if data.dim > 1 and first.size and first.error > EXACT:
         among = first.among
         everywhere = np.arange(data.n)
         columns = path(among, None, first.size).columns

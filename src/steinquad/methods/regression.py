@@ -35,6 +35,7 @@ NOISE_ROUNDS = 2  # in which the weights follow the misfit that a fit leaves bey
 TESTED_ORDER = 2  # up to which features are tested to have mean zero on the data
 FEWEST_ON_A_LINE = 4  # values of a coordinate of points that are no sample
 LEAST_DOF = 5.0  # for comparing orders
+NEXT_TO_NOTHING = 1e-12  # std of theta0, in units of the spread of f
 STEPS = 2  # orders back from which the integral has moved: an even f moves at every second one
 EXACT = 1e-16  # of the mean square that the order before leaves: f is a polynomial of this order
 PATIENCE = 2  # orders without improvement after which higher ones are not tried
@@ -94,8 +95,8 @@ class Regression(Method):
 
         Returns:
             theta0 with the largest of four variances: of the posterior, of the leave-one-out
-            residuals, of the steps from the two orders before, and of the jackknife; suspect where
-            low features do not average to zero.
+            residuals, of the steps from other orders, and of the jackknife; suspect where low
+            features do not average to zero.
         """
         features = self.features.fit(data, measure)
         outputs = Outputs.fit(data)
@@ -208,7 +209,8 @@ class _Candidate:
         if self.far:
             return np.inf
         half = float(stdtrit(max(self.dof, LEAST_DOF), 0.975))
-        return half * geometric_mean(np.sqrt(self.variance))
+        # Outputs that are exact but for rounding do not decide beside others.
+        return half * geometric_mean(np.maximum(np.sqrt(self.variance), NEXT_TO_NOTHING))
 
 
 def _candidates(
@@ -252,9 +254,10 @@ def _truncation(candidates: list[_Candidate], best: _Candidate) -> Array:
 
     What is left of a smooth f is no noise, and no residual tells of corners that no point has
     seen, but the steps from the orders before do. The error is taken to have fallen from each by
-    the square root of what the residuals have fallen. Where no higher order could be tried, it
-    may fall more slowly than residuals do, because f grows where no point is: then the steps are
-    also taken to go on as a geometric series, up to another step (Aitken's extrapolation).
+    the square root of what the residuals have fallen. It may fall more slowly than they do,
+    because f grows where no point is. So the steps to higher orders count that leave less and
+    are less sure; and where no higher order could be tried, the last step counts as if the error
+    had fallen by the square root of what the steps have.
     """
     i = candidates.index(best)
     left = np.mean(best.fit.left_out**2, axis=0)
@@ -263,12 +266,16 @@ def _truncation(candidates: list[_Candidate], best: _Candidate) -> Array:
         fallen = left / np.mean(before.fit.left_out**2, axis=0)
         step = best.fit.theta0 - before.fit.theta0
         variance = np.maximum(variance, step**2 * np.sqrt(np.minimum(fallen, 1.0)))
+    for after in candidates[i + 1 :]:
+        closer = np.mean(after.fit.left_out**2, axis=0) < left
+        step = np.where(closer & ~after.far, after.fit.theta0 - best.fit.theta0, 0.0)
+        variance = np.maximum(variance, step**2)
     if 2 <= i == len(candidates) - 1:
         first, second, third = (each.fit.theta0 for each in candidates[i - 2 :])
         earlier, step = np.abs(second - first), np.abs(third - second)
-        ahead = np.divide(step**2, earlier - step, out=step.copy(), where=2 * step < earlier)
+        ratio = np.divide(step, earlier, out=np.ones_like(step), where=step < earlier)
         open_ended = left > EXACT * np.mean(candidates[i - 1].fit.left_out ** 2, axis=0)
-        variance = np.where(open_ended, np.maximum(variance, ahead**2), variance)
+        variance = np.where(open_ended, np.maximum(variance, step**2 * ratio), variance)
     return variance
 
 

@@ -311,7 +311,7 @@ def _fit_of(
     if models:  # an average is no model that others could use
         heaviest = voters[max(models, key=lambda i: shares[i])]
     held_out = HeldOut.from_values(committee.values, data, len(task.split))
-    tails = Tails.of(committee.values, data)
+    tails = Tails.of(committee.mean, committee.values, data)
     std = committee.std * tails.widening
     return Fit(
         theta0=committee.mean,

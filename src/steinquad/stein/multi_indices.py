@@ -25,7 +25,7 @@ def hyperbolic(
 
     With weights of 1 norm 1 has all of total degree `order`; the smaller it is, the fewer products
     are among them beside the powers of single coordinates. Coordinates of larger weight have lower
-    degrees.
+    degrees; weights are at least 1.
 
     Returns:
         The indices, or None for more than `most`.
