@@ -49,7 +49,8 @@ class PolynomialChaos(Method):
     """Bayesian regression on the few orthonormal polynomials that the data ask for.
 
     Products of polynomials that are orthonormal under each coordinate's own distribution, selected
-    one by one from hyperbolic sets of up to 3,000. Exact for sparse polynomials from few points,
+    one by one from hyperbolic sets of up to 3,000, and from anisotropic ones that spend their
+    degrees on the coordinates that matter. Exact for sparse polynomials from few points,
     and good for smooth f of some 20 independent coordinates of which few matter. Residuals of
     features that were selected on the same points are far too small, so its std is cross-fitted
     with features selected again in every fold.
