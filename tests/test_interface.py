@@ -158,9 +158,11 @@ def test_adding_a_constant_and_scaling_f(method):
         sq.estimate(sq.Dataset(x, values, score), measure=normal(2), method=method)
         for values in (fx, 10 + 4 * fx)
     )
-    # training amplifies the last bit of the standardized values, the more the longer it runs
+    # Training amplifies the last bit of the standardized values, the more the longer it runs. A
+    # search for hyperparameters ends while it still gains a little: 1.3e-3 of a std on one
+    # processor, less than 1e-3 on another.
     assert moved.mean == pytest.approx(10 + 4 * base.mean, rel=1e-6)
-    assert moved.std == pytest.approx(4 * base.std, rel=1e-3)
+    assert moved.std == pytest.approx(4 * base.std, rel=5e-3)
 
 
 def test_shifting_and_scaling_x_changes_nothing():
