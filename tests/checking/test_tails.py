@@ -62,7 +62,10 @@ def test_of_few_values_f_has_to_be_heavier(n, called):
     data = sq.Dataset(np.arange(float(n)), (1 - p) ** -0.45)
     assert 0.36 < pareto_shape(data.fx[:, 0]) < 0.5
     tails = tails_of((1 - p[:, None]) ** -0.9, data)
-    assert tails.suspect == called == (tails.widening[0] > 1)
+    assert (tails.widening[0] > 1) == called
+    assert not tails.suspect  # f has a variance
+    certain = sq.Dataset(np.arange(float(n)), (1 - p) ** -0.9)
+    assert tails_of(certain.fx, certain).suspect
 
 
 def test_a_tiny_residual_without_a_variance_counts():

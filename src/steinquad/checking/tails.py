@@ -4,16 +4,13 @@ A standard error presumes a finite variance, which a tail of f has where the sha
 generalized Pareto distribution of its largest values is below one half. Shapes of residuals alone
 say little: those of a good fit are large at a few points, though f is bounded. So both have to be
 heavy: f, because otherwise nothing can be, and the residuals, because otherwise the model has
-taken the tail. Where that of f is above 0.7, and the answer further than three standard errors
-from the average of what points say that its model has not seen, the shape of f counts by itself:
-then the model has taken what the points show of the tail, and not the tail.
+taken the tail. Then the std is multiplied by n^(shape - 1/2), because the average of n values of
+shape k between 1/2 and 1 errs by the order of n^(k - 1); by n^.2 at most, as a shape of residuals
+above .7 is a guess. Where that of f is above .7 the answer is suspect too.
 
-The average of n values of shape k between 1/2 and 1 errs by the order of n^(k - 1), not of
-n^(-1/2):
-
-    shape at most .5    the std holds
-    .5 to .7            it is multiplied by n^(shape - 1/2)
-    above .7            it is multiplied by n^.2, and the answer is suspect
+Where it is, and the answer is further than three standard errors from the average of what points
+say that its model has not seen, the shape of f counts by itself: then the model has taken what the
+points show of the tail, and not the tail.
 
 Shapes are estimated from some 20 values at n = 100 and 67 at n = 500 (Vehtari, Simpson, Gelman,
 Yao and Gabry 2024), each tail by itself, so they are uncertain by some 0.3 and 0.15, and that of f
@@ -32,7 +29,7 @@ from steinquad.dataset import Dataset
 __all__ = ["Tails", "pareto_shape"]
 
 HEAVY = 0.5  # shape of the residuals, from which on a variance is infinite
-TOO_HEAVY = 0.7  # from which on no estimate of n^(shape - 1/2) is worth anything
+TOO_HEAVY = 0.7  # that of f, from which on no std holds; of residuals, the most that is counted
 # That of f, lower because fewer of its values are in the tail that counts, for many values; and
 # how much more it has to be over their number: 0.5 at n = 100, 0.36 at n = 500.
 HEAVY_F, UNCERTAIN = 0.3, 4.0
@@ -47,10 +44,12 @@ class Tails:
     Attributes:
         shapes: of what is left of outputs whose f has a heavy tail too, or of f itself, (k,); -inf
             for outputs with a variance.
+        of_f: of f, for those outputs; -inf for others.
         size: effective number of points.
     """
 
     shapes: Array
+    of_f: Array
     size: float
 
     @classmethod
@@ -62,10 +61,10 @@ class Tails:
             values: of the answer at points that its model has not seen, (n, k).
             data: whose values of f these are; points that are no sample have no tails.
         """
-        shapes = np.full(data.outputs, -np.inf)
+        shapes, of_f = np.full((2, data.outputs), -np.inf)
         size = float(data.effective_weights.sum())
         if not data.sampled or size < FEWEST:
-            return cls(shapes, size)
+            return cls(shapes, of_f, size)
         error, _ = standard_error(values, data.effective_weights, data.groups)
         gap = np.abs(mean - weighted_mean(values, data.effective_weights))
         # What a point adds to the average: its weight may tame a tail, or make one.
@@ -75,12 +74,11 @@ class Tails:
         notable = np.ptp(left, axis=0) > NEGLIGIBLE * np.ptp(whole, axis=0)
         counted = np.isin(data.fx, (0.0, 1.0)).all(axis=0)  # which are bounded
         for j in np.flatnonzero(notable & ~data.constant & ~counted):
-            shape, of_f = pareto_shape(left[:, j]), pareto_shape(whole[:, j])
-            if shape > HEAVY and of_f > limit:
-                shapes[j] = shape
-            if of_f > TOO_HEAVY and gap[j] > TOO_FAR * error[j]:
-                shapes[j] = max(shape, of_f)
-        return cls(shapes, size)
+            shape, own = pareto_shape(left[:, j]), pareto_shape(whole[:, j])
+            far = own > TOO_HEAVY and gap[j] > TOO_FAR * error[j]
+            if far or (shape > HEAVY and own > limit):
+                shapes[j], of_f[j] = max(shape, own) if far else shape, own
+        return cls(shapes, of_f, size)
 
     @property
     def widening(self) -> Array:
@@ -90,7 +88,7 @@ class Tails:
     @property
     def suspect(self) -> bool:
         """Whether no std holds."""
-        return bool(np.any(self.shapes > TOO_HEAVY))
+        return bool(np.any(self.of_f > TOO_HEAVY))
 
     @property
     def sentence(self) -> str | None:
@@ -102,7 +100,8 @@ class Tails:
         where += ", ".join(map(str, heavy)) if where else ""
         seen = (
             f"the largest values of f{where} and what the models leave of them fall off so slowly "
-            f"(Pareto shape {self.shapes.max():.2f}) that their variance may be infinite"
+            f"(Pareto shapes {self.of_f.max():.2f} and {self.shapes.max():.2f}) that their "
+            "variance may be infinite"
         )
         if not self.suspect:
             return f"{seen}: the std is {self.widening.max():.2g} times as large for it"
