@@ -118,8 +118,10 @@ def far_behind(rows: Iterable[Row], method: str) -> list[dict[str, Any]]:
 
 
 def same_points(rows: Iterable[Row]) -> list[Row]:
-    """Those of methods that were given the independent points."""
-    return [row for row in rows if row["method"] not in OWN_POINTS]
+    """Of methods that were given the independent points, on the seeds that all of them have."""
+    given = [row for row in rows if row["method"] not in OWN_POINTS]
+    seeds = [{row["seed"] for row in some} for some in grouped(given, "method").values()]
+    return [row for row in given if all(row["seed"] in each for each in seeds)]
 
 
 def rms(values: Iterable[float]) -> float:
@@ -226,7 +228,7 @@ def verdicts(rows: list[Row]) -> list[str]:
         near, count = near_the_best(rows, "default")
         behind = far_behind(rows, "default")
         lines.append(
-            f"- {NAMES['default']}: within {CLOSE:g}x of the best on the same points in {near} of "
+            f"- {NAMES['default']}: within {CLOSE:g}x of the best of all on the same points and seeds in {near} of "
             f"{count} (function, n), more than {BEHIND:g}x behind by more than its own std in "
             f"{len(behind)}"
         )
