@@ -228,9 +228,9 @@ def verdicts(rows: list[Row]) -> list[str]:
         near, count = near_the_best(rows, "default")
         behind = far_behind(rows, "default")
         lines.append(
-            f"- {NAMES['default']}: within {CLOSE:g}x of the best of all on the same points and seeds in {near} of "
-            f"{count} (function, n), more than {BEHIND:g}x behind by more than its own std in "
-            f"{len(behind)}"
+            f"- {NAMES['default']}: within {CLOSE:g}x of the best of all on the same points and "
+            f"seeds in {near} of {count} (function, n), more than {BEHIND:g}x behind by more than "
+            f"its own std in {len(behind)}"
         )
         lines += [
             f"  - {case['problem']}, n = {case['n']}: {number(case['error'])} +- "
