@@ -115,7 +115,8 @@ def test_values_that_are_all_the_same_have_finite_precisions():
     y = np.ones((200, 1))
     factored = factor(phi, y, np.ones(200))
     fit = factored.posterior(3, np.ones(3))
-    assert np.isfinite([fit.alpha, fit.beta]).all() and 0 < fit.variance[0] < 1e-200
+    assert np.isfinite([fit.alpha, fit.beta]).all()
+    assert 0 < fit.variance[0] < 1e-30  # but for the rounding of the average, of some processors
     values, theta0 = factored.held_out(fit, np.ones(3), np.array_split(np.arange(200), 10))
-    np.testing.assert_array_equal(values, y)
-    np.testing.assert_array_equal(theta0, np.ones((10, 1)))
+    np.testing.assert_allclose(values, y, rtol=1e-15)
+    np.testing.assert_allclose(theta0, np.ones((10, 1)), rtol=1e-15)
