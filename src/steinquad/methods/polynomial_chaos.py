@@ -260,6 +260,7 @@ def _select_and_fit(
     rows, weights = _selection_rows(data.n), data.effective_weights
     held = [np.flatnonzero(np.isin(rows, fold)) for fold in split]
     most = int(min(MOST_SELECTED, MOST_MEMORY / (8 * data.n)))
+    everything = np.arange(data.n)
     y_rows, w_rows = y[rows], weights[rows]
 
     def path(among: _Candidates, fold: np.ndarray | None, size: int = most) -> Path:
@@ -292,9 +293,8 @@ def _select_and_fit(
     first = min(trials, key=lambda each: each.error)
     if data.dim > 1 and first.size and first.error > EXACT:
         among = first.among
-        everywhere = np.arange(data.n)
         columns = path(among, None, first.size).columns
-        importance = _of_importance(fitted(among, columns, everywhere))
+        importance = _of_importance(fitted(among, columns, everything))
         if max(importance) > 1.0:
             for norm in sorted({among.norm, 1.0}):
                 tried = rising(among.basis.family(norm, importance))
@@ -315,7 +315,6 @@ def _select_and_fit(
         held_out.theta0[i] = part.posterior.theta0
         predicted = part.chaos(data.x[fold], part.indices) @ part.posterior.weights
         held_out.values[fold] = y[fold, None] - predicted
-    everything = np.arange(data.n)
     regression = fitted(best.among, path(best.among, None, best.size).columns, everything)
     theta0 = regression.posterior.theta0[0]
     left = (held_out.values - weighted_mean(held_out.values, weights))[:, 0]
