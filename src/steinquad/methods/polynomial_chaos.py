@@ -111,7 +111,7 @@ class PolynomialChaos(Method):
             for basis in _bases(measure, data.x)
             for norm in NORMS
         ]
-        parts = [_select_and_fit(sets, y, data, split) for y in outputs.values.T]
+        parts = [_select_and_fit(sets, _Task(y, data, split)) for y in outputs.values.T]
         regressions, held_out, variances = zip(*parts, strict=True)
         posteriors = [each.posterior for each in regressions]
         theta0 = np.concatenate([each.theta0 for each in posteriors])
@@ -190,6 +190,12 @@ class _Trial:
     paths: Sequence[Path]
     squares: Array
 
+    @classmethod
+    def of(cls, among: _Candidates, before: "_Trial | None", paths: Sequence[Path]) -> "_Trial":
+        """By what the paths leave of the points that they have not seen."""
+        squares = held_out_squares(paths)
+        return cls(among, before, paths, squares / max(squares[0], np.finfo(float).tiny))
+
     @property
     def size(self) -> int:
         """Number of features that leaves least."""
@@ -245,78 +251,121 @@ def _selection_rows(n: int) -> np.ndarray:
     return evenly_spaced(np.arange(n), MOST_ROWS)
 
 
-def _select_and_fit(
-    sets: Sequence[Sequence[_Candidates]], y: Array, data: Dataset, split: Sequence[np.ndarray]
-) -> tuple[_Regression, HeldOutValues, float]:
-    """The regression of one output, what those without each fold say, its variance.
+@dataclass(frozen=True, eq=False)
+class _Task:
+    """One output, and the folds of its points.
 
-    All sets are tried on some folds, the best of them on the others; the features of the full
-    fit, and those of every fold, are as many as leave least of the held-out points together.
-
-    The variance of theta0 is the largest of the posterior's, the held-out error over n, the
-    jackknife's and that of the steps from the two orders before: what is left of a smooth f is no
-    noise, and no residual tells of tails that no point has seen.
+    Attributes:
+        y: its values in standard units.
+        data: points and weights.
+        split: rows of each fold.
     """
-    rows, weights = _selection_rows(data.n), data.effective_weights
-    held = [np.flatnonzero(np.isin(rows, fold)) for fold in split]
-    most = int(min(MOST_SELECTED, MOST_MEMORY / (8 * data.n)))
-    everything = np.arange(data.n)
-    y_rows, w_rows = y[rows], weights[rows]
 
-    def path(among: _Candidates, fold: np.ndarray | None, size: int = most) -> Path:
-        return pursue(among.phi, y_rows, w_rows, size, fold)
+    y: Array
+    data: Dataset
+    split: Sequence[np.ndarray]
 
-    def trial(among: _Candidates, before: _Trial | None, paths: Sequence[Path]) -> _Trial:
-        squares = held_out_squares(paths)
-        return _Trial(among, before, paths, squares / max(squares[0], np.finfo(float).tiny))
+    def path(self, among: _Candidates, fold: np.ndarray | None, size: int | None = None) -> Path:
+        """Features in the order in which they are selected, on all points or without a fold.
 
-    def fitted(among: _Candidates, columns: np.ndarray, own: np.ndarray) -> _Regression:
-        return _Regression.of(
-            among.basis.chaos, among.indices[columns], data.x[own], y[own], weights[own]
-        )
+        Args:
+            among: what to select from.
+            fold: rows that are left out.
+            size: how many to select; as many as there is memory for unless given.
+        """
+        rows, n = _selection_rows(self.data.n), self.data.n
+        held = None if fold is None else np.flatnonzero(np.isin(rows, fold))
+        most = int(min(MOST_SELECTED, MOST_MEMORY / (8 * n))) if size is None else size
+        return pursue(among.phi, self.y[rows], self.data.effective_weights[rows], most, held)
 
-    def rising(family: Iterable[_Candidates]) -> Iterator[_Trial]:
+    def regression(
+        self, among: _Candidates, columns: np.ndarray, rows: np.ndarray | None = None
+    ) -> _Regression:
+        """On selected features, of some of the points or all."""
+        own = np.arange(self.data.n) if rows is None else rows
+        x, weights = self.data.x[own], self.data.effective_weights[own]
+        return _Regression.of(among.basis.chaos, among.indices[columns], x, self.y[own], weights)
+
+    def selected(self, trial: _Trial) -> _Regression:
+        """On the features that all points select, as many as leave least in the folds."""
+        columns = self.path(trial.among, None, trial.size).columns
+        return self.regression(trial.among, columns)
+
+    def rising(self, family: Iterable[_Candidates]) -> Iterator[_Trial]:
+        """Trials of larger and larger sets on the first folds, as long as they leave less."""
         before, waited, least = None, 0, np.inf
         for each in family:
-            before = trial(each, before, [path(each, fold) for fold in held[:FIRST_FOLDS]])
+            paths = [self.path(each, fold) for fold in self.split[:FIRST_FOLDS]]
+            before = _Trial.of(each, before, paths)
             yield before
             waited = waited + 1 if before.error > WORSE * least else 0
             least = min(before.error, least)
             if waited == PATIENCE or least < EXACT:
                 return
 
+    def in_all_folds(self, trial: _Trial) -> _Trial:
+        """The same set with the paths of the other folds too."""
+        rest = [self.path(trial.among, fold) for fold in self.split[FIRST_FOLDS:]]
+        return _Trial.of(trial.among, trial.before, [*trial.paths, *rest])
+
+
+def _select_and_fit(
+    sets: Sequence[Sequence[_Candidates]], task: _Task
+) -> tuple[_Regression, HeldOutValues, float]:
+    """The regression of one output, what those without each fold say, its variance."""
+    best = _best(sets, task)
+    held_out = _held_out(best, task)
+    regression = task.selected(best)
+    return regression, held_out, _variance(regression, held_out, best, task)
+
+
+def _best(sets: Sequence[Sequence[_Candidates]], task: _Task) -> _Trial:
+    """All sets are tried on some folds, the best of them on the others."""
     trials: list[_Trial] = []
     for family in sets:
-        trials += rising(family)
+        trials += task.rising(family)
         if min(each.error for each in trials) < EXACT:
             break
-    first = min(trials, key=lambda each: each.error)
-    if data.dim > 1 and first.size and first.error > EXACT:
-        among = first.among
-        columns = path(among, None, first.size).columns
-        importance = _of_importance(fitted(among, columns, everything))
-        if max(importance) > 1.0:
-            for norm in sorted({among.norm, 1.0}):
-                tried = rising(among.basis.family(norm, importance))
-                trials += [each for each in tried if each.error < BETTER * first.error]
+    trials += _anisotropic(min(trials, key=lambda each: each.error), task)
     trials.sort(key=lambda each: each.error)
-    whole = [
-        trial(
-            each.among,
-            each.before,
-            [*each.paths, *(path(each.among, fold) for fold in held[FIRST_FOLDS:])],
-        )
-        for each in trials[:FINALISTS]
-    ]
-    best = min(whole, key=lambda each: each.error)
-    held_out = HeldOutValues(np.empty((data.n, 1)), np.empty((len(split), 1)))
-    for i, (fold, own) in enumerate(zip(split, best.paths, strict=True)):
-        part = fitted(best.among, own.columns[: best.size], others(data.n, fold))
+    finalists = [task.in_all_folds(each) for each in trials[:FINALISTS]]
+    return min(finalists, key=lambda each: each.error)
+
+
+def _anisotropic(first: _Trial, task: _Task) -> Iterator[_Trial]:
+    """Sets with weights by what the best of the others says that coordinates matter."""
+    if task.data.dim == 1 or first.size == 0 or first.error <= EXACT:
+        return
+    among = first.among
+    importance = _of_importance(task.selected(first))
+    if max(importance) == 1.0:
+        return
+    for norm in sorted({among.norm, 1.0}):
+        tried = task.rising(among.basis.family(norm, importance))
+        yield from (each for each in tried if each.error < BETTER * first.error)
+
+
+def _held_out(best: _Trial, task: _Task) -> HeldOutValues:
+    """What the features that are selected without each fold say of its points."""
+    n, folds = task.data.n, len(task.split)
+    held_out = HeldOutValues(np.empty((n, 1)), np.empty((folds, 1)))
+    for i, (fold, own) in enumerate(zip(task.split, best.paths, strict=True)):
+        part = task.regression(best.among, own.columns[: best.size], others(n, fold))
         held_out.theta0[i] = part.posterior.theta0
-        predicted = part.chaos(data.x[fold], part.indices) @ part.posterior.weights
-        held_out.values[fold] = y[fold, None] - predicted
-    regression = fitted(best.among, path(best.among, None, best.size).columns, everything)
-    theta0 = regression.posterior.theta0[0]
+        predicted = part.chaos(task.data.x[fold], part.indices) @ part.posterior.weights
+        held_out.values[fold] = task.y[fold, None] - predicted
+    return held_out
+
+
+def _variance(
+    regression: _Regression, held_out: HeldOutValues, best: _Trial, task: _Task
+) -> float:
+    """The posterior's, the held-out error over n, the jackknife's or that of the last steps.
+
+    The largest of them, the steps being those from the two orders before: what is left of a
+    smooth f is no noise, and no residual tells of tails that no point has seen.
+    """
+    weights = task.data.effective_weights
     left = (held_out.values - weighted_mean(held_out.values, weights))[:, 0]
     spread = float(weights @ left**2 / weights.sum() ** 2)
     jackknife = float(held_out.jackknife[0])
@@ -325,13 +374,12 @@ def _select_and_fit(
     for _ in range(STEPS):
         if before is None:
             break
-        columns = path(before.among, None, before.size).columns
-        step = theta0 - fitted(before.among, columns, everything).posterior.theta0[0]
+        step = regression.posterior.theta0[0] - task.selected(before).posterior.theta0[0]
         # The error is taken to have fallen from that step by the root of what the residuals have.
         if before.error > best.error:
             variance = max(variance, step**2 * np.sqrt(best.error / before.error))
         before = before.before
-    return regression, held_out, variance
+    return variance
 
 
 @dataclass(frozen=True, eq=False)
