@@ -56,7 +56,7 @@ def test_one_program_whatever_the_number_of_points():
     with jax.enable_x64(True):
         for n in (3, 100, N):
             tiled.own_gram(gram, np.zeros(2), points(gram, n, 2, 0))
-            traced.append(tiled._gram._cache_size())
+            traced.append(tiled._block._cache_size())
     assert len(set(traced)) == 1
 
 

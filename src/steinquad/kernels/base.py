@@ -6,6 +6,8 @@ from typing import Any, ClassVar
 import jax
 import jax.numpy as jnp
 
+from steinquad.kernels.blocks import Blocks
+
 __all__ = ["Kernel"]
 
 MOST_UNROLLED = 16  # coordinates in a line of the program each
@@ -31,6 +33,11 @@ class Kernel(ABC):
         It decides the smoothness of the Gaussian process in each coordinate, and is all that a new
         kernel must define.
         """
+
+    @property
+    def blocks(self) -> Blocks | None:
+        """Its matrices in NumPy, so that nothing is compiled; None without closed forms."""
+        return None
 
     def gram(self, x: Any, y: Any, lengthscales: Any) -> Any:
         """Kernel matrix, (n, d), (m, d), (d,) -> (n, m); a JAX array, differentiable.

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 
 from steinquad.errors import InputError, shown
 from steinquad.kernels.base import Kernel
+from steinquad.kernels.blocks import MOST_TOGETHER, MaternBlocks
 
 __all__ = ["Matern"]
 
@@ -55,6 +56,11 @@ class Matern(Kernel):
         s = self.rate * jnp.abs(t)
         return self._before(s) * jnp.exp(-s)
 
+    @property
+    def blocks(self) -> MaternBlocks:
+        """With one exponential for many coordinates."""
+        return MaternBlocks(self.rate, self.polynomial)
+
     def gram(self, x: Any, y: Any, lengthscales: Any) -> Any:
         """Kernel matrix, (n, d), (m, d), (d,) -> (n, m), with one exponential for all coordinates.
 
@@ -80,4 +86,3 @@ class Matern(Kernel):
 
 
 POLYNOMIALS = {0.5: (1.0,), 1.5: (1.0, 1.0), 2.5: (1.0, 1.0, 1.0 / 3.0)}
-MOST_TOGETHER = 50  # coordinates; the product of more polynomials may overflow

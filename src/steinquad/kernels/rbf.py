@@ -6,6 +6,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from steinquad.kernels.base import Kernel
+from steinquad.kernels.blocks import RBFBlocks
 
 __all__ = ["RBF"]
 
@@ -29,6 +30,11 @@ class RBF(Kernel):
         no edge at 0.
         """
         return jnp.exp(-0.5 * t * t)
+
+    @property
+    def blocks(self) -> RBFBlocks:
+        """By products of matrices."""
+        return RBFBlocks()
 
     def gram(self, x: Any, y: Any, lengthscales: Any) -> Any:
         """Kernel matrix, (n, d), (m, d), (d,) -> (n, m), from one product of matrices.

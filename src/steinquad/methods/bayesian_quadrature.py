@@ -17,11 +17,13 @@ from steinquad.errors import InputError, shown
 from steinquad.fit import Context, Fit
 from steinquad.fitting.gaussian_process import KernelProblem, fit_gaussian_process
 from steinquad.kernels import Kernel, Matern, embed
+from steinquad.kernels.blocks import Blocks
 from steinquad.measures.base import Measure
 from steinquad.measures.factors import Factors
 from steinquad.measures.marginal import Marginal
 from steinquad.methods.base import Method, check_choices
 from steinquad.points import Points
+from steinquad.posterior.gram import Gram
 from steinquad.posterior.hyperparameter_search import Criterion, memory_obstacle
 
 __all__ = ["BayesianQuadrature"]
@@ -168,7 +170,7 @@ class BayesianQuadrature(Method):
 
 
 @dataclass(frozen=True)
-class KernelGram:
+class KernelGram(Gram):
     """A product kernel in coordinates of unit spread, as a function of log lengthscales.
 
     One log lengthscale is broadcast to all coordinates, so that isotropic and separate
@@ -184,6 +186,11 @@ class KernelGram:
         """Covariances between rows and columns."""
         lengthscales = jnp.broadcast_to(jnp.exp(log_lengthscales), rows.shape[1:])
         return self.kernel.gram(rows, columns, lengthscales)
+
+    @property
+    def closed_form(self) -> Blocks | None:
+        """That of the kernel, where it has one."""
+        return self.kernel.blocks
 
 
 @dataclass(frozen=True)

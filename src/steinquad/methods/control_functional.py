@@ -14,11 +14,13 @@ from steinquad.errors import InputError, shown
 from steinquad.fit import Context, Fit
 from steinquad.fitting.gaussian_process import KernelProblem, fit_gaussian_process
 from steinquad.fitting.standard_frame import score_obstacle
+from steinquad.kernels.blocks import Blocks, SteinBlocks
 from steinquad.kernels.stein_kernel import RadialKernel, RadialMatern52, SteinPoints, stein_gram
 from steinquad.measures.affine import Affine
 from steinquad.measures.base import Measure
 from steinquad.methods.base import Method, check_choices
 from steinquad.points import Points
+from steinquad.posterior.gram import Gram
 from steinquad.posterior.hyperparameter_search import Criterion, memory_obstacle
 from steinquad.stein.multipliers import Boundary
 from steinquad.support import Support
@@ -98,11 +100,8 @@ class ControlFunctional(Method):
 
 
 @dataclass(frozen=True)
-class SteinGram:
-    """The Stein kernel with a mean variance near one whatever the lengthscales are.
-
-    Without that division the variance would change with the squares of the lengthscales, and
-    amplitude and nugget with them, which makes their search harder.
+class SteinGram(Gram):
+    """The Stein kernel with a mean variance near one, see `SteinBlocks`.
 
     Attributes:
         kernel: the radial kernel under the Stein operator.
@@ -114,10 +113,15 @@ class SteinGram:
         self, log_lengthscales: jax.Array, rows: SteinPoints, columns: SteinPoints
     ) -> jax.Array:
         """Covariances between rows and columns."""
-        lengthscales = jnp.exp(log_lengthscales)
-        # Of a standard normal, E[k0(x, x)] = phi(0) sum_i l_i^2 - 2 phi'(0) d, with phi(0) = 1.
-        size = jnp.mean(lengthscales**2 + 1.0) * rows[0].shape[1]
-        return stein_gram(self.kernel, lengthscales, rows, columns) / size
+        lengthscales = jnp.broadcast_to(jnp.exp(log_lengthscales), rows[0].shape[1:])
+        return stein_gram(self.kernel, lengthscales, rows, columns) / SteinBlocks.size(
+            lengthscales
+        )
+
+    @property
+    def closed_form(self) -> Blocks | None:
+        """In NumPy, where the kernel's third derivative is known."""
+        return None if self.kernel.third(np.ones(1)) is None else SteinBlocks(self.kernel)
 
 
 @dataclass(frozen=True)
