@@ -48,8 +48,13 @@ def by_autodiff(network, inputs, frame):
 
 
 def by_numpy(network, inputs, frame, **options):
-    rows = np.full((len(inputs.z), len(network.theta0), flatten(network).size), np.nan)
-    return numpy_backend.jacobian(network, inputs, frame, rows, **options), rows
+    own = numpy_backend.own_weights(network)
+    rows = np.full((len(own), len(inputs.z), own.shape[1]), np.nan)
+    g = numpy_backend.jacobian(network, inputs, frame, rows, **options)
+    full = np.zeros((len(inputs.z), len(own), flatten(network).size))
+    for k, entries in enumerate(own):
+        full[:, k, entries] = rows[k]
+    return g, full
 
 
 @pytest.mark.parametrize(("dim", "outputs", "varying", "activation"), CASES)

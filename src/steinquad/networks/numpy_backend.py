@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import jax
 import numpy as np
 
 from steinquad._types import Array
@@ -24,7 +25,7 @@ from steinquad.networks.mlp import MLP
 from steinquad.networks.stein_network import SteinNetwork
 from steinquad.stein.inputs import NetworkFrame, SteinInputs
 
-__all__ = ["jacobian", "suits", "values"]
+__all__ = ["jacobian", "own_weights", "suits", "values"]
 
 PANEL = 128  # points at a time: their arrays stay in a core's cache
 
@@ -118,6 +119,27 @@ def values(
     return out
 
 
+def own_weights(network: SteinNetwork) -> np.ndarray:
+    """Which entries of the flat vector each output depends on, (k, q).
+
+    All but the last layers and integrals of the other outputs; in the order of `flatten`.
+
+    Args:
+        network: one that `suits`.
+    """
+    outputs = len(network.theta0)
+    ends = np.cumsum([leaf.size for leaf in jax.tree.leaves(network)])
+    entries = np.split(np.arange(ends[-1]), ends[:-1])
+    heads = (0, 3, 6)  # theta0 and what is of each output in the last of three layers
+    return np.concatenate(
+        [
+            own.reshape(outputs, -1) if i in heads else np.tile(own, (outputs, 1))
+            for i, own in enumerate(entries)
+        ],
+        axis=1,
+    )
+
+
 def jacobian(
     network: SteinNetwork,
     inputs: SteinInputs,
@@ -126,10 +148,10 @@ def jacobian(
     *,
     panel: int = PANEL,
 ) -> Array:
-    """g at the points, (n, k); its derivative by all weights goes to `rows`, (n, k, p).
+    """g at the points, (n, k); the derivative of each output goes to `rows`, (k, n, q).
 
-    The order of the weights is that of `flatten`. Memory that is used again and again saves more
-    time than the arithmetic takes: fresh pages are expensive.
+    By the weights that it depends on, see `own_weights`. Memory that is used again and again saves
+    more time than the arithmetic takes: fresh pages are expensive.
 
     Args:
         network: one that `suits`.
@@ -141,7 +163,7 @@ def jacobian(
     layers = _Layers.of(network, frame)
     g = np.empty((len(inputs.z), len(layers.theta0)))
     for part, batch in _Batch.of(inputs, frame).panels(panel):
-        _fill(layers, batch, g[part], rows[part])
+        _fill(layers, batch, g[part], rows[:, part])
     return g
 
 
@@ -150,20 +172,17 @@ def _fill(layers: _Layers, batch: _Batch, g: Array, rows: Array) -> None:
     z, drift, m = batch
     outputs, d, h = layers.w3.shape
     n = len(z)
-    ends = np.cumsum([outputs, h * d, h * h, outputs * d * h, h, h])
+    ends = np.cumsum([1, h * d, h * h, d * h, h, h])
     a1, d1, c1 = layers.activation(z @ layers.w1.T + layers.b1)
     a2, d2, c2 = layers.activation(a1 @ layers.w2.T + layers.b2)
-    if outputs > 1:
-        rows[:] = 0.0  # the last layers of other outputs
     for k in range(outputs):
-        w1, w2, w3, b1, b2, b3 = np.split(rows[:, k, outputs:], ends[1:] - outputs, axis=1)
-        w1, w2 = w1.reshape(n, h, d), w2.reshape(n, h, h)
-        rows[:, k, k] = 1.0
+        one, w1, w2, w3, b1, b2, b3 = np.split(rows[k], ends, axis=1)
+        w1, w2, last = w1.reshape(n, h, d), w2.reshape(n, h, h), w3.reshape(n, d, h)
+        one[:] = 1.0
         pushed = drift @ layers.w3[k]  # (n, h)
         g[:, k] = layers.theta0[k] + drift @ layers.b3[k] + np.einsum("nj,nj->n", pushed, a2)
         slope2 = pushed * d2  # derivative of g by the second layer before activation
         slope1 = np.zeros_like(d1)  # by d1, and then by the first layer before activation
-        last = w3.reshape(n, outputs, d, h)[:, k]
         np.multiply(drift[:, :, None], a2[:, None, :], out=last)
         w1[:] = 0.0
         for r, (slot, mixed) in enumerate(zip(layers.slots, layers.mixed, strict=True)):
@@ -185,4 +204,4 @@ def _fill(layers: _Layers, batch: _Batch, g: Array, rows: Array) -> None:
         w1 += slope1[:, :, None] * z[:, None, :]
         b1[:] = slope1
         b2[:] = slope2
-        b3.reshape(n, outputs, d)[:, k] = drift
+        b3[:] = drift

@@ -116,6 +116,9 @@ def model(like: SteinNetwork, data: TrainingSet) -> ResidualModel:
 class NumpyModel(ResidualModel):
     """By NumPy and BLAS, in memory that is used again from one call to the next.
 
+    Rows of J are formed of the weights that their output depends on, `own`: the last layers of k
+    outputs have nothing to do with each other, so that G costs k products of few columns.
+
     Args:
         like: the network; its weights do not matter, its shapes do.
         data: points, values and weights of the residuals.
@@ -135,6 +138,7 @@ class NumpyModel(ResidualModel):
         self.inputs, self.y = merged.inputs, merged.y
         self.root = np.sqrt(merged.weights)[:, None]
         self.outputs = self.y.shape[1]
+        self.own = numpy_backend.own_weights(like)  # (k, q)
         self._here = np.zeros_like(self.y)  # residuals at the last call of `gram`
         self._trace = np.inf  # of the last G
 
@@ -155,18 +159,21 @@ class NumpyModel(ResidualModel):
         Under a damping well above the rounding of single precision, G is formed in float32, which
         is faster; the gradient and the squares are always in float64.
         """
-        p = len(vector)
-        single = damping > SINGLE * self._trace and p > self.large
-        part = np.empty((p, p), np.float32 if single else np.float64)
+        p, q = len(vector), self.own.shape[1]
+        single = damping > SINGLE * self._trace and q > self.large
+        part = np.empty((q, q), np.float32 if single else np.float64)
         total, gradient = np.zeros((p, p)), np.zeros(p)
         sums = np.zeros(self.outputs)
         for panel in self._panels():
             r, rows = self._jacobian(vector, noise, panel)
             self._here[panel] = r
             sums += np.sum(r**2, axis=0)
-            gradient += rows.T @ (r / noise).ravel()
-            factor = rows.astype(np.float32) if single else rows
-            total += np.matmul(factor.T, factor, out=part)
+            gradient += self._back(rows, r / noise)
+            for own, one in zip(self.own, rows, strict=True):
+                factor = one.astype(np.float32) if single else one
+                # In order where there is one output: a slice is added much faster.
+                at = np.ix_(own, own) if self.outputs > 1 else slice(None)
+                total[at] += np.matmul(factor.T, factor, out=part)
         self._trace = float(np.trace(total))
         return total, gradient, sums
 
@@ -181,10 +188,10 @@ class NumpyModel(ResidualModel):
         second = (ahead - 2.0 * self._here + behind) / (BEND**2 * noise)
         panels = self._panels()
         if len(panels) == 1:  # the rows of `gram` are still there
-            return self._rows.reshape(-1, len(vector)).T @ second.ravel()
+            return self._back(self._rows, second)
         total = np.zeros(len(vector))
         for panel in panels:
-            total += self._jacobian(vector, noise, panel)[1].T @ second[panel].ravel()
+            total += self._back(self._jacobian(vector, noise, panel)[1], second[panel])
         return total
 
     def jacobian(self, vector: Array) -> Array:
@@ -193,9 +200,20 @@ class NumpyModel(ResidualModel):
         Filled in place into one fresh array and weighted afterwards; points of weight zero have no
         rows, unlike in `CompiledModel`.
         """
-        rows = np.empty((len(self.y), self.outputs, len(vector)))
+        rows = np.empty((self.outputs, len(self.y), self.own.shape[1]))
         numpy_backend.jacobian(unflatten(vector, self.like), self.inputs, self.data.frame, rows)
-        return (rows * self.root[:, :, None]).reshape(-1, len(vector))
+        rows *= self.root
+        full = np.zeros((len(self.y), self.outputs, len(vector)))
+        for j, own in enumerate(self.own):
+            full[:, j, own] = rows[j]
+        return full.reshape(-1, len(vector))
+
+    def _back(self, rows: Array, left: Array) -> Array:
+        """J^T times a value for each residual (n, k), by rows (k, n, q)."""
+        total = np.zeros(flatten(self.like).size)
+        for j, own in enumerate(self.own):
+            total[own] += rows[j].T @ left[:, j]
+        return total
 
     def _residuals(self, vector: Array) -> Array:
         network = unflatten(vector, self.like)
@@ -204,24 +222,24 @@ class NumpyModel(ResidualModel):
     @cached_property
     def _rows(self) -> Array:
         """Of the last panel, in memory that every call uses again; made by the first that does."""
-        p = flatten(self.like).size
-        most = max(int(self.kept / (8 * p * self.outputs)), numpy_backend.PANEL)
-        return np.empty((min(len(self.y), most), self.outputs, p))
+        q = self.own.shape[1]
+        most = max(int(self.kept / (8 * q * self.outputs)), numpy_backend.PANEL)
+        return np.empty((self.outputs, min(len(self.y), most), q))
 
     def _panels(self) -> list[slice]:
-        size = len(self._rows)
+        size = self._rows.shape[1]
         return [slice(start, start + size) for start in range(0, len(self.y), size)]
 
     def _jacobian(self, vector: Array, noise: Array, panel: slice) -> tuple[Array, Array]:
-        """Residuals (points, k) and the rows of J, (points k, p)."""
+        """Residuals (points, k) and the rows of J, (k, points, q)."""
         inputs: SteinInputs = jax.tree.map(lambda a: a[panel], self.inputs)
-        rows = self._rows[: len(inputs.z)]
+        rows = self._rows[:, : len(inputs.z)]
         network = unflatten(vector, self.like)
         g = numpy_backend.jacobian(network, inputs, self.data.frame, rows)
         scale = self.root[panel] / noise
         if np.any(scale != 1.0):
-            rows *= scale[:, :, None]
-        return self.root[panel] * (g - self.y[panel]), rows.reshape(-1, len(vector))
+            rows *= scale.T[:, :, None]
+        return self.root[panel] * (g - self.y[panel]), rows
 
 
 class CompiledModel(ResidualModel):
