@@ -114,6 +114,9 @@ class WarmStart:
     A method ignores a start that is not of its own class, so a start can be passed on blindly.
     """
 
+    unseen: np.ndarray | None = None
+    """Rows of its data that the fit has not seen, where a fit to the same data goes on from it."""
+
     def of(self, method: str) -> "WarmStart | None":
         """The part of the method of that name: all of it, unless a choice keeps several."""
         del method

@@ -69,11 +69,18 @@ def test_of_few_values_f_has_to_be_heavier(n, called):
 
 
 def test_a_tiny_residual_without_a_variance_counts():
-    """Of a heavy f that is fitted to six digits; below twelve it is rounding."""
+    """Of a heavy f it widens the std; suspect is what was not predicted to four digits.
+
+    Below twelve digits it is rounding.
+    """
     rng = np.random.default_rng(0)
     data = sq.Dataset(np.arange(500.0), rng.uniform(size=500) ** -0.9)
-    residuals = rng.standard_cauchy((500, 1)) * np.ptp(data.fx)
-    assert tails_of(1e-10 * residuals, data).suspect
+    residuals = rng.standard_cauchy((500, 1))
+    residuals *= data.fx.std() / residuals.std()
+    assert tails_of(1e-3 * residuals, data).suspect
+    tiny = tails_of(1e-4 * residuals, data)
+    assert not tiny.suspect and tiny.widening[0] == pytest.approx(500**0.2)
+    assert tiny.sentence is not None and "3.5 times as large" in tiny.sentence
     assert tails_of(1e-17 * residuals, data).sentence is None
 
 

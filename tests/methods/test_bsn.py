@@ -9,10 +9,11 @@ import pytest
 import steinquad as sq
 from steinquad.fit import Context
 from steinquad.fitting import ensemble_answer
-from steinquad.fitting.ensemble import Trainer
+from steinquad.fitting.ensemble import FirstNetwork, Trainer
 from steinquad.fitting.shapes import Limits, Shape
 from steinquad.fitting.standard_frame import StandardFrame
 from steinquad.methods import bsn
+from steinquad.points import Points
 from steinquad.posterior import laplace as laplace_module
 
 FULL = 1  # network on all of the data, beside those of the folds
@@ -225,6 +226,31 @@ def test_a_start_brings_its_shape(monkeypatch):
     assert warm.stats["activation"] == cold.stats["activation"]
     with pytest.raises(pytest.fail.Exception):
         estimate(method, dataset(n=60))
+
+
+@pytest.mark.parametrize("outputs", [1, 2])
+@pytest.mark.parametrize("d", [1, 2, 5])
+def test_a_fit_goes_on_from_its_first_network(d, outputs):
+    """Bit by bit the fit that trains all of them; of other data only the shape is taken."""
+    rng = np.random.default_rng(d)
+    x = rng.standard_normal((40, d))
+    fx = np.exp(0.5 * x[:, :1]) * np.arange(1, outputs + 1) + x[:, -1:] ** np.arange(outputs)
+    data = sq.Dataset(x, fx, -x)
+    method = sq.BSN(width=3, optimizer=sq.GaussNewton(max_steps=4), folds=3, activation="tanh")
+    begun = estimate(method.light, data).fit
+    first = begun.warm_start
+    assert isinstance(first, FirstNetwork) and len(first.unseen) in (13, 14)
+    # What it says of its own fold is its check.
+    values = begun.theta0 + data.fx - begun.predict(Points.of(data, None))[0]
+    np.testing.assert_allclose(begun.check.mean, values[first.unseen].mean(axis=0), rtol=1e-9)
+    whole, continued = (estimate(method, data, start).fit for start in (None, first))
+    np.testing.assert_array_equal(continued.theta0, whole.theta0)
+    np.testing.assert_array_equal(continued.covariance, whole.covariance)
+    assert continued.stats["steps"] == whole.stats["steps"]
+    assert isinstance(whole.warm_start, Shape)
+    other = sq.Dataset(x, fx + np.sin(x[:, :1]), -x)
+    fresh, shaped = (estimate(method, other, start).fit for start in (first.shape, first))
+    np.testing.assert_array_equal(shaped.theta0, fresh.theta0)
 
 
 def test_the_work_of_a_fold_is_bounded(monkeypatch):

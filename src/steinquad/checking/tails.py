@@ -6,7 +6,9 @@ say little: those of a good fit are large at a few points, though f is bounded. 
 heavy: f, because otherwise nothing can be, and the residuals, because otherwise the model has
 taken the tail. Then the std is multiplied by n^(shape - 1/2), because the average of n values of
 shape k between 1/2 and 1 errs by the order of n^(k - 1); by n^.2 at most, as a shape of residuals
-above .7 is a guess. Where that of f is above .7 the answer is suspect too.
+above .7 is a guess. Where that of f is above .7 the answer is suspect too, unless next to nothing
+of f is left: then points that were held out, the outermost among them, have found its tail
+predicted.
 
 Where it is, and the answer is further than three standard errors from the average of what points
 say that its model has not seen, the shape of f counts by itself: then the model has taken what the
@@ -34,7 +36,9 @@ TOO_HEAVY = 0.7  # that of f, from which on no std holds; of residuals, the most
 # how much more it has to be over their number: 0.5 at n = 100, 0.36 at n = 500.
 HEAVY_F, UNCERTAIN = 0.3, 4.0
 FEWEST = 100  # points, below which the shapes of normal values are often called heavy
-NEGLIGIBLE = 1e-12  # share of the spread of f that is left, below which its tail is rounding
+# Share of the spread of f that is left, below which its tail has been predicted; and below which
+# what is left of it is rounding.
+PREDICTED, NEGLIGIBLE = 3e-4, 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,11 +49,14 @@ class Tails:
         shapes: of what is left of outputs whose f has a heavy tail too, or of f itself, (k,); -inf
             for outputs with a variance.
         of_f: of f, for those outputs; -inf for others.
+        predicted: whether held-out points, with whom the answer agrees, leave next to nothing of
+            f, (k,).
         size: effective number of points.
     """
 
     shapes: Array
     of_f: Array
+    predicted: np.ndarray
     size: float
 
     @classmethod
@@ -62,9 +69,10 @@ class Tails:
             data: whose values of f these are; points that are no sample have no tails.
         """
         shapes, of_f = np.full((2, data.outputs), -np.inf)
+        predicted = np.zeros(data.outputs, bool)
         size = float(data.effective_weights.sum())
         if not data.sampled or size < FEWEST:
-            return cls(shapes, of_f, size)
+            return cls(shapes, of_f, predicted, size)
         error, _ = standard_error(values, data.effective_weights, data.groups)
         gap = np.abs(mean - weighted_mean(values, data.effective_weights))
         # What a point adds to the average: its weight may tame a tail, or make one.
@@ -78,7 +86,8 @@ class Tails:
             far = own > TOO_HEAVY and gap[j] > TOO_FAR * error[j]
             if far or (shape > HEAVY and own > limit):
                 shapes[j], of_f[j] = max(shape, own) if far else shape, own
-        return cls(shapes, of_f, size)
+            predicted[j] = not far and left[:, j].std() <= PREDICTED * whole[:, j].std()
+        return cls(shapes, of_f, predicted, size)
 
     @property
     def widening(self) -> Array:
@@ -88,7 +97,7 @@ class Tails:
     @property
     def suspect(self) -> bool:
         """Whether no std holds."""
-        return bool(np.any(self.of_f > TOO_HEAVY))
+        return bool(np.any((self.of_f > TOO_HEAVY) & ~self.predicted))
 
     @property
     def sentence(self) -> str | None:

@@ -8,8 +8,10 @@ from typing import Literal
 import jax.numpy as jnp
 import numpy as np
 
+from steinquad._types import Array
 from steinquad.checking.folds import evenly_spaced, others
 from steinquad.dataset import Dataset
+from steinquad.fit import WarmStart
 from steinquad.fitting.ensemble_answer import EnsembleAnswer, Member, combine
 from steinquad.fitting.shapes import Limits, Shape
 from steinquad.fitting.standard_frame import StandardFrame
@@ -21,7 +23,7 @@ from steinquad.posterior.laplace import laplace
 from steinquad.training.objective import TrainingSet, flatten, predict
 from steinquad.training.optimizer import TrainingResult
 
-__all__ = ["Ensemble", "Split", "Trainer", "splits", "train_ensemble"]
+__all__ = ["Ensemble", "FirstNetwork", "Split", "Trainer", "splits", "train_ensemble"]
 
 SEED_STRIDE = 1_000_003  # between the seeds of the folds' networks
 
@@ -211,6 +213,39 @@ class Trainer:
         if most is not None and len(held) > most:
             return frame.rows(evenly_spaced(held, most))
         return frame.rows(held, max(len(each.held) for each in self.splits))
+
+
+@dataclass(frozen=True, eq=False)
+class FirstNetwork(WarmStart):
+    """The network of the first fold by itself: a fit to the same data need not train it again.
+
+    Attributes:
+        shape: of the network; all that a fit to other data takes of it.
+        training: of the network.
+        split: what it has seen.
+        values: of its data, standardized, by which they are known again.
+    """
+
+    shape: Shape
+    training: TrainingResult
+    split: Split
+    values: Array
+
+    @property
+    def unseen(self) -> np.ndarray | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The rows of its fold; None without folds."""
+        return self.split.held if len(self.split.held) else None
+
+    def training_of(self, trainer: Trainer) -> TrainingResult | None:
+        """Its training, where it is that of the first network of this fit; None elsewhere.
+
+        Args:
+            trainer: with the data and the folds of the fit.
+        """
+        outputs, first = trainer.frame.outputs, trainer.splits[0]
+        same = np.array_equal(self.split.train, first.train)
+        same = same and np.array_equal(self.values, outputs.values) and outputs.noise is None
+        return self.training if same else None
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,8 +13,15 @@ from steinquad.checking.folds import folds_of, others
 from steinquad.checking.held_out import HeldOut
 from steinquad.dataset import Dataset
 from steinquad.errors import InputError, shown
-from steinquad.fit import Context, Fit, HeldOutValues, Status
-from steinquad.fitting.ensemble import Ensemble, Split, Trainer, splits, train_ensemble
+from steinquad.fit import Context, Fit, HeldOutValues, Status, WarmStart
+from steinquad.fitting.ensemble import (
+    Ensemble,
+    FirstNetwork,
+    Split,
+    Trainer,
+    splits,
+    train_ensemble,
+)
 from steinquad.fitting.ensemble_answer import Member, NetworkModel
 from steinquad.fitting.pieces import Partition, between_points, fit_by_pieces
 from steinquad.fitting.race import choose_shape, deepened, is_rough
@@ -180,16 +187,20 @@ class BSN(Method):
 
         An integrand that stays rough after the race of activations is fitted box by box between
         its jumps, or by a deeper network, where held-out points confirm either. A start that is a
-        `Shape` skips the race.
+        `Shape` skips the race, and a `FirstNetwork` of the same data the training of that too.
 
         Returns:
             The combined answer in the units of f, its check from the folds, the average of the
             networks as the model, and the chosen shape as the start of a fit to more data.
         """
         trainer = self._trainer(data, measure, context)
-        partition = self._partition(data, measure)
-        if isinstance(context.start, Shape):
-            shape, training = context.start, None
+        partition, start = self._partition(data, measure), context.start
+        if isinstance(start, Shape):
+            shape, training = start, None
+        elif isinstance(start, FirstNetwork):
+            shape, training = start.shape, start.training_of(trainer)
+            if training is not None:
+                trainer.trajectory.add(training, None)
         else:
             shape, training = choose_shape(trainer, self._fixed)
             if is_rough(trainer) and not self._fixed:
@@ -350,10 +361,19 @@ def _fit_of(
         correction=mean - theta0,
         held_out=values,
         check=check,
-        warm_start=ensemble.shape,
+        warm_start=_start_of(ensemble, trainer),
         stats=_stats(ensemble, trainer.trajectory),
         history=trainer.trajectory.history(),
     )
+
+
+def _start_of(ensemble: Ensemble, trainer: Trainer) -> WarmStart:
+    """Of a fit to more data the shape; with it, of one fold's network, what has been trained."""
+    members, splits = ensemble.members, trainer.splits
+    if len(members) == 1 < len(splits):
+        values = trainer.frame.outputs.values
+        return FirstNetwork(ensemble.shape, members[0].training, splits[0], values)
+    return ensemble.shape
 
 
 def _status(members: Sequence[Member], first: Member, violation: str | None) -> Status:

@@ -10,7 +10,7 @@ from steinquad._linalg import geometric_mean
 from steinquad._types import Array, as_count
 from steinquad.checking.committee import WITHIN, Committee, Opinion
 from steinquad.checking.error_bar import check_of
-from steinquad.checking.folds import evenly_spaced, folds_of, others
+from steinquad.checking.folds import evenly_spaced, folds_of
 from steinquad.checking.held_out import HeldOut
 from steinquad.checking.plausibility import beside_average
 from steinquad.checking.tails import Tails
@@ -35,8 +35,7 @@ FEWEST_STACKED = 8  # points for which folds make sense
 WELL_ENOUGH = 1e-4  # share of the spread of f that is left, below which nothing expensive is tried
 # Points on which an expensive method is tried: a quarter of them, at least and at most so many.
 TRIED = 200, 1000
-MOST_TRAINED = 2000  # those on which a method with folds of its own is tried
-TRIAL_FOLDS = 3  # that are held out then
+MOST_TRAINED = 2000  # on which a method with folds of its own is tried
 # Factors behind the best beyond which what was tried is not fitted to all points, of which those
 # that are tried on a quarter of them may gain more.
 FAR_BEHIND, FAR_BEHIND_WITH_FEWER = 3.0, 4.0
@@ -265,8 +264,9 @@ class _Task:
     def _trial(self, method: Method) -> tuple[Array, float, WarmStart | None]:
         """What a cheaper fit leaves of held-out points, and where the whole one may start.
 
-        Methods with folds of their own are tried without the first folds, others on a quarter of
-        the points where that is cheaper.
+        Methods with folds of their own are tried without all but the first of these, on so many
+        points as are cheap; where that is all of them, the whole fit goes on from there. Others
+        are tried on a quarter of the points where that is cheaper.
 
         Returns:
             Shares of the spread of every output, empty without a trial; the factor behind the best
@@ -274,12 +274,14 @@ class _Task:
         """
         data = self.data
         if method.holds_out:
-            folds = min(TRIAL_FOLDS, len(self.split) - 1)
-            held = np.sort(np.concatenate(self.split[:folds]))
-            seen = data.take(evenly_spaced(others(data.n, held), MOST_TRAINED))
-            fit = method.light.checked_fit(seen, self.measure, self.context.of_part())
-            values = HeldOut.of([fit], [held], data, self.measure).values
-            return _share_left(values, data.take(held)), FAR_BEHIND, None
+            part = data.take(evenly_spaced(np.arange(data.n), MOST_TRAINED))
+            fit = method.light.checked_fit(part, self.measure, self.context.of_part())
+            start = fit.warm_start
+            rows = None if start is None or fit.model is None else start.unseen
+            if rows is None:
+                return np.zeros(0), np.inf, None
+            values = HeldOut.of([fit], [rows], part, self.measure).values
+            return _share_left(values, part.take(rows)), FAR_BEHIND, start
         size = int(np.clip(data.n // 4, *TRIED))
         if data.n < 2 * size:
             return np.zeros(0), np.inf, None
