@@ -7,7 +7,7 @@ import pytest
 from helpers import FrozenLayer, FrozenNetwork, assert_close, normal_data, random_network
 
 from steinquad._types import no_progress
-from steinquad.networks.numpy_backend import values
+from steinquad.networks.numpy_backend import Batch, values
 from steinquad.training.curvature import MatrixFree
 from steinquad.training.gauss_newton import GaussNewton, _Run
 from steinquad.training.model import CompiledModel, NumpyModel
@@ -108,7 +108,7 @@ def test_exact_values_of_a_network_are_fitted_without_trouble(dim, width, within
     """
     network, data = problem(n=120, dim=dim, width=width)
     teacher, rng = random_network(7, dim=dim, width=width), np.random.default_rng(0)
-    exact = values(teacher, data.merged().inputs, data.frame)
+    exact = values(teacher, Batch.of(data.merged().inputs, data.frame))
     noise = 1e-12 * exact.std() * rng.normal(size=exact.shape)
     steps = GaussNewton(max_steps=200, patience=200)
     result = fit(steps, network, with_values(data, exact + noise))

@@ -233,7 +233,8 @@ def predict(network: SteinNetwork, data: TrainingSet) -> Array:
     In the units in which the network was trained, and without the padding.
     """
     if jax.default_backend() == "cpu" and numpy_backend.suits(network):
-        return numpy_backend.values(network, data.merged().inputs, data.frame)[: data.n]
+        batch = numpy_backend.Batch.of(data.merged().inputs, data.frame)
+        return numpy_backend.values(network, batch)[: data.n]
     values = np.asarray(compiled_values(flatten(network), network, data))
     return values.reshape(-1, values.shape[-1])[: data.n]
 
