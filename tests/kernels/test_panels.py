@@ -31,7 +31,7 @@ def test_a_hidden_peak_is_found_and_integrated():
 @pytest.mark.parametrize("kernel", [RBF(), Matern(0.5), Matern(1.5), Matern(2.5)])
 def test_the_two_roads_to_a_profile_agree(kernel):
     """NumPy's closed form and JAX's function, far out too."""
-    t = np.concatenate([np.linspace(-9.0, 9.0, 301), [1e3, -1e300]])
+    t = np.concatenate([np.linspace(-9.0, 9.0, 301), [1e3, -1e100]])
     with jax.enable_x64(True):
         want = np.asarray(kernel.profile(t))
     np.testing.assert_allclose(numpy_profile(kernel)(t), want, rtol=1e-13)
