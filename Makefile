@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: run test test-all check docs bench bench-paper bench-methods bench-scaling bench-speed bench-calibration bench-goodwin bench-thirdparty clean
+.PHONY: run test test-all check docs bench bench-paper bench-methods bench-scaling bench-speed bench-latency bench-calibration bench-goodwin bench-thirdparty clean
 
 # 200 runs of a wind-farm simulator by worker processes, and a page about them; again: the runs are
 # there already.
@@ -33,7 +33,7 @@ docs: $(READY)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve
 
 # Hours in all; each can be stopped and goes on where it was. See benchmarks/README.md.
-bench: bench-scaling bench-speed bench-calibration bench-methods bench-goodwin bench-thirdparty bench-paper
+bench: bench-scaling bench-speed bench-latency bench-calibration bench-methods bench-goodwin bench-thirdparty bench-paper
 
 bench-paper: $(READY)
 	$(BIN)/steinquad reproduce table1 --preset paper --jobs 2
@@ -48,6 +48,9 @@ bench-speed: $(READY)
 	$(BIN)/python benchmarks/trainers.py
 	$(BIN)/python benchmarks/growth.py
 	$(BIN)/python benchmarks/step_cost.py
+
+bench-latency: $(READY)
+	$(BIN)/python benchmarks/latency.py
 
 bench-calibration: $(READY)
 	$(BIN)/python benchmarks/calibration.py

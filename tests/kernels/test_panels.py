@@ -1,12 +1,19 @@
 """Panels that are halved until a rule resolves what stands on them."""
 
+import jax
 import numpy as np
 import pytest
 import scipy.stats as st
 
 from steinquad.errors import InputError
 from steinquad.kernels import RBF, Matern
-from steinquad.kernels._panels import adapted, marginal_panels, profile_panels, total
+from steinquad.kernels._panels import (
+    adapted,
+    marginal_panels,
+    numpy_profile,
+    profile_panels,
+    total,
+)
 from steinquad.measures.convert import as_measure
 from steinquad.measures.marginal import Marginal
 
@@ -19,6 +26,15 @@ def test_a_hidden_peak_is_found_and_integrated():
     assert panels is not None and np.all(np.diff(panels) > 0) and np.diff(panels).min() < 1e-3
     want = (np.arctan(1e4 * 0.7) + np.arctan(1e4 * 0.3)) / 1e4
     np.testing.assert_allclose(total(peak, panels), want, rtol=1e-12)
+
+
+@pytest.mark.parametrize("kernel", [RBF(), Matern(0.5), Matern(1.5), Matern(2.5)])
+def test_the_two_roads_to_a_profile_agree(kernel):
+    """NumPy's closed form and JAX's function, far out too."""
+    t = np.concatenate([np.linspace(-9.0, 9.0, 301), [1e3, -1e100]])
+    with jax.enable_x64(True):
+        want = np.asarray(kernel.profile(t))
+    np.testing.assert_allclose(numpy_profile(kernel)(t), want, rtol=1e-13)
 
 
 def test_what_never_settles_has_no_panels():

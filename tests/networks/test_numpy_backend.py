@@ -8,6 +8,7 @@ from helpers import assert_close, random_network
 
 from steinquad.networks import numpy_backend
 from steinquad.networks.activations import ACTIVATIONS, NUMPY_ACTIVATIONS
+from steinquad.networks.numpy_backend import Batch
 from steinquad.networks.stein_network import evaluate
 from steinquad.stein.inputs import NetworkFrame, SteinInputs
 from steinquad.training.objective import flatten, unflatten
@@ -50,19 +51,24 @@ def by_autodiff(network, inputs, frame):
 def by_numpy(network, inputs, frame, **options):
     own = numpy_backend.own_weights(network)
     rows = np.full((len(own), len(inputs.z), own.shape[1]), np.nan)
-    g = numpy_backend.jacobian(network, inputs, frame, rows, **options)
+    g = numpy_backend.jacobian(network, Batch.of(inputs, frame), rows, **options)
     full = np.zeros((len(inputs.z), len(own), flatten(network).size))
     for k, entries in enumerate(own):
         full[:, k, entries] = rows[k]
     return g, full
 
 
+@pytest.mark.parametrize("diagonal", [False, True])
 @pytest.mark.parametrize(("dim", "outputs", "varying", "activation"), CASES)
-def test_against_autodiff(dim, outputs, varying, activation):
+def test_against_autodiff(dim, outputs, varying, activation, diagonal):
+    """Of a diagonal standardization most of every slot is zero, and is left out."""
     network, inputs, frame = problem(dim, outputs, varying, activation)
+    if diagonal:
+        scales = np.arange(1.0, dim + 1)
+        frame = NetworkFrame(jnp.diag(1 / scales), jnp.diag(scales), frame.varying)
     assert numpy_backend.suits(network)
     want, derivative = by_autodiff(network, inputs, frame)
-    assert_close(numpy_backend.values(network, inputs, frame), want, rtol=1e-13)
+    assert_close(numpy_backend.values(network, Batch.of(inputs, frame)), want, rtol=1e-13)
     g, rows = by_numpy(network, inputs, frame)
     assert_close(g, want, rtol=1e-13)
     assert_close(rows, derivative, rtol=1e-13)
@@ -71,9 +77,11 @@ def test_against_autodiff(dim, outputs, varying, activation):
 def test_panels_change_nothing():
     """Panels that do not divide n, in either function; rows that held other numbers before."""
     network, inputs, frame = problem(2, 2, (1,), "tanh", n=53)
-    values = numpy_backend.values(network, inputs, frame)
+    values = numpy_backend.values(network, Batch.of(inputs, frame))
     g, rows = by_numpy(network, inputs, frame)
-    assert_close(numpy_backend.values(network, inputs, frame, panel=3), values, rtol=1e-14)
+    assert_close(
+        numpy_backend.values(network, Batch.of(inputs, frame), panel=3), values, rtol=1e-14
+    )
     again, cut = by_numpy(network, inputs, frame, panel=3)
     assert_close(again, g, rtol=1e-14)
     assert_close(cut, rows, rtol=1e-14)
@@ -118,7 +126,7 @@ def test_extreme_points_stay_finite():
         far = SteinInputs(700.0 * inputs.z, inputs.drift, inputs.scale, inputs.factors)
         g, rows = by_numpy(network, far, frame)
         assert np.isfinite(g).all() and np.isfinite(rows).all()
-        assert np.isfinite(numpy_backend.values(network, far, frame)).all()
+        assert np.isfinite(numpy_backend.values(network, Batch.of(far, frame))).all()
 
 
 def test_other_networks_are_left_to_the_compiled_road():

@@ -7,7 +7,7 @@ import pytest
 from helpers import FrozenLayer, FrozenNetwork, assert_close, normal_data, random_network
 
 from steinquad._types import no_progress
-from steinquad.networks.numpy_backend import values
+from steinquad.networks.numpy_backend import Batch, values
 from steinquad.training.curvature import MatrixFree
 from steinquad.training.gauss_newton import GaussNewton, _Run
 from steinquad.training.model import CompiledModel, NumpyModel
@@ -108,7 +108,7 @@ def test_exact_values_of_a_network_are_fitted_without_trouble(dim, width, within
     """
     network, data = problem(n=120, dim=dim, width=width)
     teacher, rng = random_network(7, dim=dim, width=width), np.random.default_rng(0)
-    exact = values(teacher, data.merged().inputs, data.frame)
+    exact = values(teacher, Batch.of(data.merged().inputs, data.frame))
     noise = 1e-12 * exact.std() * rng.normal(size=exact.shape)
     steps = GaussNewton(max_steps=200, patience=200)
     result = fit(steps, network, with_values(data, exact + noise))
@@ -258,10 +258,11 @@ def test_matrix_free_training_lowers_the_loss_like_the_dense_one():
 
 
 def test_single_precision_of_the_curvature_costs_no_accuracy():
+    """At most some steps, while the loss falls fast."""
     network, data = problem(n=300, dim=2, width=10)
     exact = with_values(data, np.cos(2 * data.merged().inputs.z.sum(axis=1, keepdims=True)))
     double, single = (_Run(NumpyModel(network, exact, large=large), True) for large in (1000, 0))
     for run in (double, single):
-        assert all(run.step() for _ in range(50))
+        assert all(run.step() for _ in range(80))
     assert single.loss != double.loss and single.loss < 10 * double.loss
     assert single.beta == pytest.approx(1 / single.loss, rel=0.5)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
-import jax.numpy as jnp
+import jax
 import numpy as np
 
 from steinquad._types import Array
@@ -190,7 +190,7 @@ class Trainer:
             field = SeparateMLP.initialize(seed, layers)
         else:
             field = MLP.initialize(seed, layers, aligned=shape.aligned)
-        return SteinNetwork(jnp.zeros(self.outputs), field)
+        return SteinNetwork(jax.device_put(np.zeros(self.outputs)), field)
 
     def _training_set(self, split: Split, shape: Shape, most: int | None = None) -> TrainingSet:
         """As many rows as a step may cost; all where none are held out to correct it."""

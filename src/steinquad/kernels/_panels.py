@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from steinquad._float64 import float64
 from steinquad._types import Array
 from steinquad.errors import InputError
 from steinquad.kernels.base import Kernel
+from steinquad.kernels.blocks import Blocks
 from steinquad.measures.marginal import Marginal
 
 # Panels are halved until the coarse rule sees no more than this of a difference; the sums are then
@@ -134,11 +135,15 @@ def flat(function: Callable[[Array], Array], y: Array) -> Array:
 
 
 def numpy_profile(kernel: Kernel) -> Callable[[Array], Array]:
-    """The kernel's profile from NumPy to NumPy, padded so that JAX compiles for few shapes.
+    """The kernel's profile from NumPy to NumPy, by its closed form where it has `blocks`.
 
-    Lengths are rounded up to powers of two, at least 1,024: adaptive quadrature asks for many
-    different lengths, and each would be a compilation.
+    Otherwise padded so that JAX compiles for few shapes. Lengths are rounded up to powers of two,
+    at least 1,024: adaptive quadrature asks for many different lengths, and each would be a
+    compilation.
     """
+    blocks = kernel.blocks
+    if blocks is not None:
+        return partial(_closed_profile, blocks)
 
     @float64
     def profile(t: Array) -> Array:
@@ -147,6 +152,12 @@ def numpy_profile(kernel: Kernel) -> Callable[[Array], Array]:
         return np.asarray(kernel.profile(padded), dtype=np.float64)[: len(t)]
 
     return profile
+
+
+def _closed_profile(blocks: Blocks, t: Array) -> Array:
+    """Covariances with a point at zero."""
+    with np.errstate(over="ignore", invalid="ignore"):  # of distances whose square is no number
+        return blocks.block(np.zeros(1), t[:, None], np.zeros((1, 1)))[:, 0]
 
 
 def unresolved(marginal: Marginal, why: str) -> InputError:

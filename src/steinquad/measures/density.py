@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from steinquad._compile import filled_up
 from steinquad._float64 import float64
 from steinquad._types import Array, as_flag, as_points, is_count, is_word
 from steinquad.errors import InputError, shown
@@ -65,7 +66,8 @@ class LogDensity(Measure):
         self.provides = frozenset({"log_density"} | ({"sample"} if sample else set()))
         if derivative == "forward":
             log_density = _forward(log_density)
-        over = partial(partial, jax.lax.map) if as_flag("sequential", sequential) else jax.vmap
+        self._sequential = as_flag("sequential", sequential)
+        over = partial(partial, jax.lax.map) if self._sequential else jax.vmap
         self._values = jax.jit(over(log_density))
         self._scores = jax.jit(over(jax.grad(log_density)))
 
@@ -73,11 +75,12 @@ class LogDensity(Measure):
     def score(self, x: Array) -> Array:
         """Gradient of the log density, (n, d) -> (n, d), by automatic differentiation.
 
-        Compiled for every number of points. With `derivative="forward"` it is NaN where the
-        density is zero; with `sequential` the points are evaluated one after the other.
+        Compiled for few numbers of points, up to which batches are filled, unless `sequential`.
+        With `derivative="forward"` it is NaN where the density is zero; with `sequential` the
+        points are evaluated one after the other.
         """
         x = as_points("x", x, self.dim)
-        return np.array(self._scores(jnp.asarray(x)), dtype=np.float64)
+        return self._at(self._scores, x)
 
     @float64
     def log_density(self, x: Array) -> Array:
@@ -87,7 +90,7 @@ class LogDensity(Measure):
         are comparable between points but not between measures.
         """
         x = as_points("x", x, self.dim)
-        value = np.array(self._values(jnp.asarray(x)), dtype=np.float64)
+        value = self._at(self._values, x)
         return np.where(self.support.contains(x), value, -np.inf)
 
     def sample(self, n: int, *, seed: int) -> Array:
@@ -100,6 +103,11 @@ class LogDensity(Measure):
             raise self._missing("sample")
         n, seed = as_draw_request(n, seed)
         return as_samples(self._sampler(n, seed), n, self.dim)
+
+    def _at(self, function: Callable[[Any], Any], x: Array) -> Array:
+        """Of every point; one after the other they are too dear to be evaluated for nothing."""
+        rows = x if self._sequential else filled_up(x)
+        return np.array(function(jax.device_put(rows)), dtype=np.float64)[: len(x)]
 
     def jax_log_density(self) -> Callable[[Any], Any]:
         """The function given, as it is compiled for batches.

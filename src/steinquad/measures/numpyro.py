@@ -5,10 +5,10 @@ from functools import partial
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import numpyro.distributions as nd
 
+from steinquad._compile import filled_up
 from steinquad._float64 import float64
 from steinquad._types import Array, as_points
 from steinquad.errors import InputError
@@ -90,7 +90,7 @@ class NumpyroMeasure(Measure):
         Outside the support the value is whatever numpyro's formula gives there; `log_density` is
         the one that knows the sides.
         """
-        return self._run(_scores, as_points("x", x, self.dim))
+        return self._at(_scores, as_points("x", x, self.dim))
 
     @float64
     def log_density(self, x: Array) -> Array:
@@ -100,7 +100,7 @@ class NumpyroMeasure(Measure):
         Normalized if the distribution's `log_prob` is.
         """
         x = as_points("x", x, self.dim)
-        return np.where(self.support.contains(x), self._run(_log_probs, x), -np.inf)
+        return np.where(self.support.contains(x), self._at(_log_probs, x), -np.inf)
 
     @float64
     def sample(self, n: int, *, seed: int) -> Array:
@@ -126,7 +126,7 @@ class NumpyroMeasure(Measure):
         low, high = self.support.low, self.support.high
         inner = np.clip(x, low, high)
         # Formulas with a division or a logarithm are undefined at the sides: set those by hand.
-        return np.where(x <= low, 0.0, np.where(x >= high, 1.0, self._run(_cdfs, inner)))
+        return np.where(x <= low, 0.0, np.where(x >= high, 1.0, self._at(_cdfs, inner)))
 
     @float64
     def icdf(self, p: Array) -> Array:
@@ -137,7 +137,7 @@ class NumpyroMeasure(Measure):
         """
         if not self._has_icdf:
             return super().icdf(p)
-        return self._run(_icdfs, as_probabilities(p, self.dim))
+        return self._at(_icdfs, as_probabilities(p, self.dim))
 
     def factors(self) -> Factors | None:
         """Products, normals with one covariance, and mixtures of these; None for all else.
@@ -157,8 +157,11 @@ class NumpyroMeasure(Measure):
 
     def _run(self, function: Callable[..., Any], *args: Any) -> Array:
         call = COMPILED[function] if self._portable else function
-        args = tuple(jnp.asarray(a) if isinstance(a, np.ndarray) else a for a in args)
         return np.array(call(self.dist, *args), dtype=np.float64)
+
+    def _at(self, function: Callable[..., Any], rows: Array) -> Array:
+        """A function of every row; few numbers of rows are compiled for."""
+        return self._run(function, jax.device_put(filled_up(rows)))[: len(rows)]
 
     def _capabilities(self) -> tuple[frozenset[str], bool, bool]:
         """What this measure provides, and whether numpyro itself has the sampler and the icdf."""

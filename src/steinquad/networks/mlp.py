@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from steinquad.networks.activations import ACTIVATIONS
@@ -114,16 +113,18 @@ class MLP(eqx.Module):
         (4, 2)
         """
         dim, width, depth = layers.dim, layers.width, layers.depth
-        rng = np.random.default_rng(seed)  # not JAX's: nothing to compile
+        # Not JAX's draws, nor its `asarray`: nothing to compile.
+        rng = np.random.default_rng(seed)
         weights, biases = [], []
         for i, fan_in in enumerate([dim] + [width] * depth):
             rows = (layers.outputs, dim) if i == depth else (width,)
             for kind, shape in ((weights, (*rows, fan_in)), (biases, rows)):
-                kind.append(jnp.asarray(rng.uniform(-1.0, 1.0, shape) / np.sqrt(fan_in)))
+                kind.append(jax.device_put(rng.uniform(-1.0, 1.0, shape) / np.sqrt(fan_in)))
         if aligned:
             first = np.zeros((width, dim))
             seen = np.resize(rng.permutation(dim), width)
             sizes = rng.choice([-1.0, 1.0], width) * rng.uniform(0.5, 1.0, width)
             first[np.arange(width), seen] = sizes
-            weights[0], biases[0] = jnp.asarray(first), jnp.asarray(rng.uniform(-0.5, 0.5, width))
+            weights[0] = jax.device_put(first)
+            biases[0] = jax.device_put(rng.uniform(-0.5, 0.5, width))
         return cls(tuple(weights), tuple(biases), layers.activation)

@@ -13,8 +13,8 @@ longer than most fits.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
 import jax
 import numpy as np
@@ -25,9 +25,12 @@ from steinquad.networks.mlp import MLP
 from steinquad.networks.stein_network import SteinNetwork
 from steinquad.stein.inputs import NetworkFrame, SteinInputs
 
-__all__ = ["jacobian", "own_weights", "suits", "values"]
+__all__ = ["Batch", "jacobian", "own_weights", "suits", "values"]
 
 PANEL = 128  # points at a time: their arrays stay in a core's cache
+
+# Pairs of a slot and a coordinate, as two arrays (pairs,); no coordinate is there twice.
+Pairs: TypeAlias = tuple[np.ndarray, np.ndarray]
 
 
 def suits(network: SteinNetwork) -> bool:
@@ -42,9 +45,50 @@ def suits(network: SteinNetwork) -> bool:
     return isinstance(field, MLP) and field.depth == 2 and field.activation in NUMPY_ACTIVATIONS
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Points and what they share as NumPy arrays, made once for as many calls as there are.
+
+    Attributes:
+        z: coordinates of the network, (n, d).
+        drift: what multiplies the field, (n, d).
+        m: m_r, (n, slots).
+        slots: T_r, (slots, d, d).
+    """
+
+    z: Array
+    drift: Array
+    m: Array
+    slots: Array
+
+    @classmethod
+    def of(cls, inputs: SteinInputs, frame: NetworkFrame) -> "Batch":
+        """The same points in the form of the Stein operator, with their frame."""
+        shared, factors = frame.shared, np.asarray(inputs.factors)
+        own = np.column_stack([np.asarray(inputs.scale), factors]) if shared else factors
+        inner, outer = np.asarray(frame.inner), np.asarray(frame.outer)
+        groups = ([list(shared)] if shared else []) + [[i] for i in frame.varying]
+        slots = np.stack([inner[:, group] @ outer[group] for group in groups])
+        return cls(np.asarray(inputs.z), np.asarray(inputs.drift), own, slots)
+
+    def __len__(self) -> int:
+        """Number of points."""
+        return len(self.z)
+
+    def __getitem__(self, rows: slice) -> "Batch":
+        """Some of the points, as views."""
+        return replace(self, z=self.z[rows], drift=self.drift[rows], m=self.m[rows])
+
+    def panels(self, size: int) -> Iterator[tuple[slice, "Batch"]]:
+        """So many points at a time, with their rows; the last panel may be shorter."""
+        for start in range(0, len(self), size):
+            rows = slice(start, start + size)
+            yield rows, self[rows]
+
+
+@dataclass(frozen=True, eq=False)
 class _Layers:
-    """The weights as NumPy arrays and what follows from them alone."""
+    """The weights as NumPy arrays and what follows from them and from the slots alone."""
 
     theta0: Array  # (k,)
     w1: Array  # (h, d)
@@ -53,69 +97,37 @@ class _Layers:
     b1: Array
     b2: Array
     b3: Array  # (k, d)
-    slots: list[Array]  # T_r, (d, d) each
-    mixed: list[Array]  # N_r, (k, h2, h1) each
+    mixed: Array  # N_r, (k, slots, h2, h1)
     activation: NumpyActivation
 
     @classmethod
-    def of(cls, network: SteinNetwork, frame: NetworkFrame) -> "_Layers":
-        w1, w2, w3 = (np.asarray(w) for w in network.field.weights)
-        b1, b2, b3 = (np.asarray(b) for b in network.field.biases)
-        inner, outer = np.asarray(frame.inner), np.asarray(frame.outer)
-        groups = ([list(frame.shared)] if frame.shared else []) + [[i] for i in frame.varying]
-        slots = [inner[:, group] @ outer[group] for group in groups]
-        mixed = [np.swapaxes(w1 @ slot @ w3, 1, 2) for slot in slots]
-        activation = NUMPY_ACTIVATIONS[network.field.activation]
-        theta0 = np.asarray(network.theta0)
-        return cls(theta0, w1, w2, w3, b1, b2, b3, slots, mixed, activation)
+    def of(cls, network: SteinNetwork, slots: Array) -> "_Layers":
+        field = network.field
+        w1, w2, w3 = (np.asarray(w) for w in field.weights)
+        b1, b2, b3 = (np.asarray(b) for b in field.biases)
+        mixed = np.swapaxes(w1 @ slots @ w3[:, None], 2, 3)
+        activation = NUMPY_ACTIVATIONS[field.activation]
+        return cls(np.asarray(network.theta0), w1, w2, w3, b1, b2, b3, mixed, activation)
 
 
-class _Batch(NamedTuple):
-    """Some points as NumPy arrays."""
-
-    z: Array  # (n, d)
-    drift: Array  # (n, d)
-    m: Array  # m_r, (n, slots)
-
-    @classmethod
-    def of(cls, inputs: SteinInputs, frame: NetworkFrame) -> "_Batch":
-        factors = np.asarray(inputs.factors)
-        own = np.column_stack([np.asarray(inputs.scale), factors]) if frame.shared else factors
-        return cls(np.asarray(inputs.z), np.asarray(inputs.drift), own)
-
-    def panels(self, size: int) -> Iterator[tuple[slice, "_Batch"]]:
-        """So many points at a time, with their rows.
-
-        The slices say where the results of a panel go; its arrays are views, not copies. The last
-        panel may be shorter.
-        """
-        for start in range(0, len(self.z), size):
-            rows = slice(start, start + size)
-            yield rows, _Batch(*(a[rows] for a in self))
-
-
-def values(
-    network: SteinNetwork, inputs: SteinInputs, frame: NetworkFrame, *, panel: int = PANEL
-) -> Array:
+def values(network: SteinNetwork, batch: Batch, *, panel: int = PANEL) -> Array:
     """g at the points, (n, k).
 
     Args:
         network: one that `suits`.
-        inputs: a batch of points.
-        frame: what they share.
+        batch: the points.
         panel: points at a time of a Jacobian; values alone take eight times as many.
     """
-    layers = _Layers.of(network, frame)
-    out = np.empty((len(inputs.z), len(layers.theta0)))
-    for rows, (z, drift, m) in _Batch.of(inputs, frame).panels(8 * panel):
-        a1, d1, _ = layers.activation(z @ layers.w1.T + layers.b1)
+    layers = _Layers.of(network, batch.slots)
+    out = np.empty((len(batch), len(layers.theta0)))
+    for rows, part in batch.panels(8 * panel):
+        a1, d1, _ = layers.activation(part.z @ layers.w1.T + layers.b1)
         a2, d2, _ = layers.activation(a1 @ layers.w2.T + layers.b2)
         for k, theta0 in enumerate(layers.theta0):
             field = a2 @ layers.w3[k].T + layers.b3[k]
-            g = theta0 + np.einsum("ni,ni->n", drift, field)
-            for r, mixed in enumerate(layers.mixed):
-                g += m[:, r] * np.einsum("nj,nj->n", d2, d1 @ (layers.w2 * mixed[k]).T)
-            out[rows, k] = g
+            image = _applied(part.m, layers.w2 * layers.mixed[k], d1)
+            g = np.einsum("ni,ni->n", part.drift, field) + np.einsum("nj,nj->n", d2, image)
+            out[rows, k] = theta0 + g
     return out
 
 
@@ -140,14 +152,7 @@ def own_weights(network: SteinNetwork) -> np.ndarray:
     )
 
 
-def jacobian(
-    network: SteinNetwork,
-    inputs: SteinInputs,
-    frame: NetworkFrame,
-    rows: Array,
-    *,
-    panel: int = PANEL,
-) -> Array:
+def jacobian(network: SteinNetwork, batch: Batch, rows: Array, *, panel: int = PANEL) -> Array:
     """g at the points, (n, k); the derivative of each output goes to `rows`, (k, n, q).
 
     By the weights that it depends on, see `own_weights`. Memory that is used again and again saves
@@ -155,53 +160,82 @@ def jacobian(
 
     Args:
         network: one that `suits`.
-        inputs: a batch of points.
-        frame: what they share.
+        batch: the points.
         rows: where the derivative goes.
         panel: points at a time.
     """
-    layers = _Layers.of(network, frame)
-    g = np.empty((len(inputs.z), len(layers.theta0)))
-    for part, batch in _Batch.of(inputs, frame).panels(panel):
-        _fill(layers, batch, g[part], rows[:, part])
+    layers = _Layers.of(network, batch.slots)
+    g = np.empty((len(batch), len(layers.theta0)))
+    for at, part in batch.panels(panel):
+        _fill(layers, part, g[at], rows[:, at])
     return g
 
 
-def _fill(layers: _Layers, batch: _Batch, g: Array, rows: Array) -> None:
+def _fill(layers: _Layers, batch: Batch, g: Array, rows: Array) -> None:
     """Fill `g` and `rows` for one panel of points."""
-    z, drift, m = batch
+    z, drift, m, slots = batch.z, batch.drift, batch.m, batch.slots
     outputs, d, h = layers.w3.shape
     n = len(z)
     ends = np.cumsum([1, h * d, h * h, d * h, h, h])
+    # Of a diagonal standardization most of T_r is zero.
+    from_slots, to_slots = _pairs(slots.any(axis=2)), _pairs(slots.any(axis=1))
     a1, d1, c1 = layers.activation(z @ layers.w1.T + layers.b1)
     a2, d2, c2 = layers.activation(a1 @ layers.w2.T + layers.b2)
     for k in range(outputs):
         one, w1, w2, w3, b1, b2, b3 = np.split(rows[k], ends, axis=1)
         w1, w2, last = w1.reshape(n, h, d), w2.reshape(n, h, h), w3.reshape(n, d, h)
+        mixed = layers.mixed[k]
+        bilinear = layers.w2 * mixed
         one[:] = 1.0
         pushed = drift @ layers.w3[k]  # (n, h)
-        g[:, k] = layers.theta0[k] + drift @ layers.b3[k] + np.einsum("nj,nj->n", pushed, a2)
-        slope2 = pushed * d2  # derivative of g by the second layer before activation
-        slope1 = np.zeros_like(d1)  # by d1, and then by the first layer before activation
-        np.multiply(drift[:, :, None], a2[:, None, :], out=last)
-        w1[:] = 0.0
-        for r, (slot, mixed) in enumerate(zip(layers.slots, layers.mixed, strict=True)):
-            bilinear, m2 = layers.w2 * mixed[k], m[:, r, None] * d2
-            image = d1 @ bilinear.T
-            g[:, k] += np.einsum("nj,nj->n", m2, image)
-            slope2 += m[:, r, None] * c2 * image
-            slope1 += m2 @ bilinear
-            term = np.multiply(d1[:, None, :], mixed[k], out=w2 if r == 0 else None)
-            term *= m2[:, :, None]
-            if r > 0:
-                w2 += term
-            left, right = slot @ layers.w3[k], layers.w1 @ slot  # N_r by W1 and by W3
-            for i in range(d):
-                w1[:, :, i] += ((m2 * left[i]) @ layers.w2) * d1
-                last[:, i] += ((d1 * right[:, i]) @ layers.w2.T) * m2
-        slope1 = (slope2 @ layers.w2) * d1 + slope1 * c1
+        image = _applied(m, bilinear, d1)
+        g[:, k] = layers.theta0[k] + drift @ layers.b3[k]
+        g[:, k] += np.einsum("nj,nj->n", pushed, a2) + np.einsum("nj,nj->n", d2, image)
+        slope2 = pushed * d2 + c2 * image  # by the second layer before activation
+        slope1 = _applied(m, np.swapaxes(bilinear, 1, 2), d2)  # by d1
+        slope1 = (slope2 @ layers.w2) * d1 + slope1 * c1  # by the first layer before activation
+        if len(slots) == 1:
+            np.multiply(mixed[0], d1[:, None, :], out=w2)
+            w2 *= (m * d2)[:, :, None]
+        else:
+            summed = (m @ mixed.reshape(len(slots), -1)).reshape(n, h, h)  # sum_r m_r N_r
+            np.multiply(summed, d1[:, None, :], out=w2)
+            w2 *= d2[:, :, None]
         w2 += slope2[:, :, None] * a1[:, None, :]
-        w1 += slope1[:, :, None] * z[:, None, :]
+        np.multiply(drift[:, :, None], a2[:, None, :], out=last)
+        np.multiply(slope1[:, :, None], z[:, None, :], out=w1)
+        left, right = slots @ layers.w3[k], np.swapaxes(layers.w1 @ slots, 1, 2)  # (slots, d, h)
+        for own, i in from_slots:  # N_r by W1
+            pulled = _each(left[own, i], layers.w2, d2) * m[:, own, None]
+            pulled *= d1[:, None, :]
+            w1[:, :, i] += np.swapaxes(pulled, 1, 2)
+        for own, i in to_slots:  # N_r by W3
+            pulled = _each(right[own, i], layers.w2.T, d1) * m[:, own, None]
+            pulled *= d2[:, None, :]
+            last[:, i] += pulled
         b1[:] = slope1
         b2[:] = slope2
         b3[:] = drift
+
+
+def _applied(m: Array, matrices: Array, right: Array) -> Array:
+    """`sum_r m_r B_r v` at every point: m (n, slots), B (slots, h, h'), v (n, h') -> (n, h)."""
+    slots, h, width = matrices.shape
+    every = right @ matrices.reshape(slots * h, width).T
+    if slots == 1:
+        return m * every
+    return np.einsum("nr,nrj->nj", m, every.reshape(-1, slots, h))
+
+
+def _each(scales: Array, matrix: Array, right: Array) -> Array:
+    """`(s_p * v) B` at every point: s (pairs, h), B (h, h'), v (n, h) -> (n, pairs, h')."""
+    pairs, h = scales.shape
+    stacked = scales.T[:, :, None] * matrix[:, None, :]  # (h, pairs, h')
+    return (right @ stacked.reshape(h, -1)).reshape(len(right), pairs, -1)
+
+
+def _pairs(used: Any) -> list[Pairs]:
+    """Pairs of a slot and a coordinate that it has to do with, a mask (slots, d), in few lots."""
+    if used.sum(axis=0).max() <= 1:
+        return [np.nonzero(used)]
+    return [(np.full(own.sum(), r), np.flatnonzero(own)) for r, own in enumerate(used)]

@@ -79,15 +79,15 @@ class SeparateMLP(eqx.Module):
         b1 = rng.uniform(-0.5, 0.5, first)
 
         def uniform(*shape: int, fan_in: int) -> jax.Array:
-            return jnp.asarray(rng.uniform(-1.0, 1.0, shape) / np.sqrt(fan_in))
+            return jax.device_put(rng.uniform(-1.0, 1.0, shape) / np.sqrt(fan_in))
 
         weights = (
-            jnp.asarray(w1),
+            jax.device_put(w1),
             uniform(width, first, fan_in=first),
             uniform(outputs, dim, width, fan_in=width),
         )
         biases = (
-            jnp.asarray(b1),
+            jax.device_put(b1),
             uniform(width, fan_in=first),
             uniform(outputs, dim, fan_in=width),
         )

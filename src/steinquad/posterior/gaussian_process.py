@@ -312,6 +312,10 @@ class GaussianProcess:
         inverse, info = POTRI(self.factor, lower=1, overwrite_c=0)
         if info != 0:
             raise np.linalg.LinAlgError("the covariance has a zero pivot")
-        full = np.tril(inverse)  # LAPACK fills the lower triangle only
-        full += np.tril(inverse, -1).T
-        return full - self._projected.T @ self._projected
+        for start in range(0, self.data.n, BLOCK):  # LAPACK fills the lower triangle only
+            rows, after = slice(start, start + BLOCK), slice(start + BLOCK, None)
+            inverse[rows, after] = inverse[after, rows].T
+            own = np.tril(inverse[rows, rows])
+            inverse[rows, rows] = own + np.tril(own, -1).T
+        inverse -= self._projected.T @ self._projected
+        return inverse

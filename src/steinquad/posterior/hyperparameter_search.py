@@ -111,7 +111,9 @@ def negative_log_likelihood(data: GaussianProcessData, vector: Array) -> tuple[f
     # dL/dM = (k Q - sum_j alpha_j alpha_j^T / a_j^2) / 2; where a_j is maximized over, its own
     # derivative is zero.
     scaled = at.alpha / at.hyper.amplitude
-    cotangent = 0.5 * (data.y.shape[1] * at.inverse() - scaled @ scaled.T)
+    cotangent = at.inverse()
+    cotangent *= 0.5 * data.y.shape[1]
+    cotangent -= 0.5 * scaled @ scaled.T
     gradient = _pulled(at, cotangent)
     if data.noise is not None and data.explicit:
         relative = data.noise / at.hyper.amplitude[0] ** 2
@@ -132,8 +134,9 @@ def left_out_loss(data: GaussianProcessData, vector: Array) -> tuple[float, Arra
     square = np.mean(residuals**2, axis=0)
     # d alpha = -Q dM alpha and dQ = -Q dM Q.
     pull = residuals / (square * diagonal)
-    weights = np.sum(residuals * pull, axis=1)
-    cotangent = (inverse * weights) @ inverse
+    weights = np.sum(residuals * pull, axis=1)  # negative by rounding only
+    half = inverse * np.sqrt(np.maximum(weights, 0.0))
+    cotangent = half @ half.T  # of a matrix with its own transpose BLAS forms one half
     cross = (inverse @ pull) @ at.alpha.T
     cotangent -= 0.5 * (cross + cross.T)
     return 0.5 * data.n * float(np.sum(np.log(square))), _pulled(at, cotangent)

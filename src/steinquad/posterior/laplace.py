@@ -104,7 +104,7 @@ def laplace(
     penalized = ~(theta0 & flat)
     k = int(theta0.sum())
     scalars = {
-        "observations": float(np.sum(data.blocks.weights)) * k - (k if flat else 0),
+        "observations": data.total * k - (k if flat else 0),
         "residual": residual,
         "weight": float(vector[penalized] @ vector[penalized]),
     }

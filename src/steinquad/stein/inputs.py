@@ -75,12 +75,12 @@ def stein_inputs(
     dim = points.x.shape[1]
     value, slope = multiplier(points)
     varying = tuple(range(dim)) if multiplier.varying is None else multiplier.varying
-    frame = NetworkFrame(jnp.asarray(affine.inverse), jnp.asarray(affine.matrix), varying)
+    frame = NetworkFrame(*jax.device_put((affine.inverse, affine.matrix)), varying)
     inputs = SteinInputs(
-        z=jnp.asarray(affine.points(points.x)),
-        drift=jnp.asarray(affine.score(value * points.score + slope)),
-        scale=jnp.asarray(value[:, frame.shared[0]] if frame.shared else np.zeros(len(value))),
-        factors=jnp.asarray(value[:, list(varying)]),
+        z=jax.device_put(affine.points(points.x)),
+        drift=jax.device_put(affine.score(value * points.score + slope)),
+        scale=jax.device_put(value[:, frame.shared[0]] if frame.shared else np.zeros(len(value))),
+        factors=jax.device_put(value[:, list(varying)]),
     )
     return inputs, frame
 
@@ -122,10 +122,10 @@ def to_cube(
     drift[:, coordinates] = factor * drift[:, coordinates] + m[:, coordinates] * slope
     m[:, coordinates] *= stretched
     seen = SteinInputs(
-        z=jnp.asarray(z),
-        drift=jnp.asarray(drift),
-        scale=jnp.zeros(len(z)),
-        factors=jnp.asarray(m),
+        z=jax.device_put(z),
+        drift=jax.device_put(drift),
+        scale=jax.device_put(np.zeros(len(z))),
+        factors=jax.device_put(m),
     )
     return seen, NetworkFrame(frame.inner, frame.outer, tuple(range(z.shape[1])))
 

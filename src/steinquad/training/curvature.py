@@ -20,6 +20,7 @@ from steinquad.training.objective import TrainingSet
 __all__ = ["DENSE_LIMIT", "Curvature", "Dense", "MatrixFree"]
 
 DENSE_LIMIT = 5000  # weights beyond which G is not formed
+(TRTRI,) = scipy.linalg.get_lapack_funcs(("trtri",), dtype=np.float64)
 # Relative to the trace of G: eigenvalues below this are the rounding errors of a Gram matrix.
 ROUNDING = 1e-15
 CG_STEPS = 150
@@ -144,8 +145,8 @@ class Dense:
         if factor is None:
             return None
         if _is_numpy(factor):
-            (invert,) = scipy.linalg.get_lapack_funcs(("potri",), (factor,))
-            variances = np.diag(invert(factor, lower=1)[0])
+            half = TRTRI(factor, lower=1)[0]
+            variances = np.einsum("ij,ij->j", half, half)
         else:
             half = jax.scipy.linalg.solve_triangular(factor, jnp.eye(len(factor)), lower=True)
             variances = np.asarray(jnp.sum(half**2, axis=0))
@@ -261,7 +262,7 @@ def _cholesky(matrix: Any) -> Any:
     if not _is_numpy(matrix):
         factor = jnp.linalg.cholesky(matrix)
         return factor if bool(jnp.isfinite(factor).all()) else None
-    try:
-        return scipy.linalg.cholesky(matrix, lower=True, overwrite_a=True, check_finite=False)
+    try:  # of the transpose, which is the same and in LAPACK's order: nothing is copied
+        return scipy.linalg.cholesky(matrix.T, lower=True, overwrite_a=True, check_finite=False)
     except np.linalg.LinAlgError:
         return None

@@ -86,7 +86,7 @@ class _Run(Stepwise):
         self.vector = flatten(network)
         self.integrals = theta0_entries(network)
         self.penalized = np.where(self.integrals & flat, 0.0, 1.0)
-        self.total = float(np.sum(at.data.blocks.weights))
+        self.total = at.data.total
         self.observations = self.total * len(network.theta0) - (self.integrals.sum() * flat)
         self.alpha, self.beta, self.damping = FIRST_ALPHA, FIRST_BETA, FIRST_DAMPING
         self.gamma = 0.0

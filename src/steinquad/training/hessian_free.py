@@ -72,7 +72,7 @@ class _Run(Stepwise):
         self.model = CompiledModel(network, data)
         self.penalty, self.damping = penalty, damping
         self.strengths = np.asarray(strengths(network, penalty))
-        self.total = float(np.sum(data.blocks.weights))
+        self.total = data.total
         self.noise = np.ones(len(network.theta0))
         self.vector = flatten(network)
         self.loss = self._loss(self.vector)

@@ -22,7 +22,6 @@ from steinquad._compile import compiled
 from steinquad._types import Array
 from steinquad.networks import numpy_backend
 from steinquad.networks.stein_network import SteinNetwork
-from steinquad.stein.inputs import SteinInputs
 from steinquad.training.objective import (
     Block,
     TrainingSet,
@@ -135,7 +134,7 @@ class NumpyModel(ResidualModel):
         merged = data.merged()
         used = merged.weights > 0
         merged = jax.tree.map(lambda a: a[used], merged)
-        self.inputs, self.y = merged.inputs, merged.y
+        self.batch, self.y = numpy_backend.Batch.of(merged.inputs, data.frame), merged.y
         self.root = np.sqrt(merged.weights)[:, None]
         self.outputs = self.y.shape[1]
         self.own = numpy_backend.own_weights(like)  # (k, q)
@@ -201,7 +200,7 @@ class NumpyModel(ResidualModel):
         rows, unlike in `CompiledModel`.
         """
         rows = np.empty((self.outputs, len(self.y), self.own.shape[1]))
-        numpy_backend.jacobian(unflatten(vector, self.like), self.inputs, self.data.frame, rows)
+        numpy_backend.jacobian(unflatten(vector, self.like), self.batch, rows)
         rows *= self.root
         full = np.zeros((len(self.y), self.outputs, len(vector)))
         for j, own in enumerate(self.own):
@@ -217,7 +216,7 @@ class NumpyModel(ResidualModel):
 
     def _residuals(self, vector: Array) -> Array:
         network = unflatten(vector, self.like)
-        return self.root * (numpy_backend.values(network, self.inputs, self.data.frame) - self.y)
+        return self.root * (numpy_backend.values(network, self.batch) - self.y)
 
     @cached_property
     def _rows(self) -> Array:
@@ -232,10 +231,9 @@ class NumpyModel(ResidualModel):
 
     def _jacobian(self, vector: Array, noise: Array, panel: slice) -> tuple[Array, Array]:
         """Residuals (points, k) and the rows of J, (k, points, q)."""
-        inputs: SteinInputs = jax.tree.map(lambda a: a[panel], self.inputs)
-        rows = self._rows[:, : len(inputs.z)]
-        network = unflatten(vector, self.like)
-        g = numpy_backend.jacobian(network, inputs, self.data.frame, rows)
+        batch = self.batch[panel]
+        rows = self._rows[:, : len(batch)]
+        g = numpy_backend.jacobian(unflatten(vector, self.like), batch, rows)
         scale = self.root[panel] / noise
         if np.any(scale != 1.0):
             rows *= scale.T[:, :, None]

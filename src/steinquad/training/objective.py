@@ -118,15 +118,20 @@ class TrainingSet(eqx.Module):
         size = _ceil(n, count)
         padding = count * size - len(y)
 
-        def cut(a: Array) -> jax.Array:  # by NumPy: nothing to compile
+        def cut(a: Array) -> jax.Array:  # without `jnp`: nothing to compile
             # Repeating the last point keeps padding finite whatever the measure is.
             padded = np.concatenate([a, np.repeat(a[-1:], padding, axis=0)]) if padding else a
-            return jnp.asarray(padded.reshape(count, size, *a.shape[1:]))
+            return jax.device_put(padded.reshape(count, size, *a.shape[1:]))
 
         weights = np.concatenate([weights, np.zeros(padding)]).reshape(count, size)
         arrays = jax.tree.map(np.asarray, inputs)
-        blocks = Block(jax.tree.map(cut, arrays), cut(y), jnp.asarray(weights))
+        blocks = Block(jax.tree.map(cut, arrays), cut(y), jax.device_put(weights))
         return cls(blocks, frame, n, per_panel)
+
+    @property
+    def total(self) -> float:
+        """Sum of the weights, by NumPy."""
+        return float(np.sum(np.asarray(self.blocks.weights)))
 
     def merged(self) -> Block:
         """All points, padding and all, as one block of NumPy arrays (n, ...).
@@ -233,7 +238,8 @@ def predict(network: SteinNetwork, data: TrainingSet) -> Array:
     In the units in which the network was trained, and without the padding.
     """
     if jax.default_backend() == "cpu" and numpy_backend.suits(network):
-        return numpy_backend.values(network, data.merged().inputs, data.frame)[: data.n]
+        batch = numpy_backend.Batch.of(data.merged().inputs, data.frame)
+        return numpy_backend.values(network, batch)[: data.n]
     values = np.asarray(compiled_values(flatten(network), network, data))
     return values.reshape(-1, values.shape[-1])[: data.n]
 

@@ -60,7 +60,7 @@ class Track:
         self.corrected: list[Array] = []
         self.best = flatten(network)
         self._held_out = None if held_out is None else model(network, held_out)
-        self._total = 0.0 if held_out is None else float(np.sum(held_out.blocks.weights))
+        self._total = 0.0 if held_out is None else held_out.total
         self._interval = interval
         self._integrals = theta0_entries(network)
         self._least = self._mark = np.inf
