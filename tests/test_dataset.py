@@ -237,3 +237,10 @@ def test_chains_noisy_runs_and_discrete_points_may_repeat():
         sq.Dataset(coins := np.repeat([0, 1], 10), coins),  # as often by chance
     ):
         assert data.counted_once() is data
+
+
+def test_other_values_at_the_same_points():
+    data = sq.Dataset(np.arange(6.0).reshape(3, 2), np.ones(3), weights=[1, 2, 3], noise=0.1)
+    other = data.with_values(np.arange(12.0).reshape(3, 4))
+    assert other.outputs == 4 and other.noise is None and not other.scalar
+    np.testing.assert_array_equal(other.weights, data.weights)

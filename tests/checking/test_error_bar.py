@@ -7,7 +7,7 @@ import numpyro.distributions as dist
 import pytest
 
 import steinquad as sq
-from steinquad.checking.error_bar import checked, distance, widened
+from steinquad.checking.error_bar import checked, distance, widened, with_std
 from steinquad.fit import Check, ConstantModel
 
 
@@ -93,3 +93,9 @@ def test_a_check_that_disagrees_makes_the_answer_suspect_once():
     assert "differ by 3.1 standard errors" in checked(sound, far).status.message
     doubted = replace(sound, status=sq.Status("suspect", "the first reason"))
     assert checked(doubted, far).status.message == "the first reason"
+
+
+def test_a_covariance_with_other_stds_keeps_its_correlations():
+    covariance = np.array([[4.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 0.0]])
+    changed = with_std(covariance, np.array([1.0, 3.0, 0.5]))
+    np.testing.assert_allclose(changed, [[1.0, 1.5, 0.0], [1.5, 9.0, 0.0], [0.0, 0.0, 0.25]])

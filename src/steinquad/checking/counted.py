@@ -26,7 +26,14 @@ from steinquad.fit import (
 )
 from steinquad.points import Points
 
-__all__ = ["Counted", "check_with_counted", "fit_of_counted", "told_of_values", "with_counted"]
+__all__ = [
+    "Counted",
+    "beside_averages",
+    "check_with_counted",
+    "fit_of_counted",
+    "told_of_values",
+    "with_counted",
+]
 
 MOST_NAMED = 3  # outputs in a sentence
 BY_OUTPUT = ("weight", "mean", "std")  # columns of a row of candidates
@@ -60,14 +67,32 @@ def with_counted(fit: Fit, few: Binomial, data: Dataset) -> Fit:
         few: applies to some outputs, not to all.
         data: with all outputs.
     """
-    mean, std = few.mean, few.std
-    put = partial(_joined, few.applies)
-    covariance = np.diag(np.where(few.applies, std**2, 0.0))
-    covariance[np.ix_(~few.applies, ~few.applies)] = fit.covariance
+    joined = beside_averages(fit, few.applies, few.mean, few.std, data)
+    return replace(
+        joined,
+        check=None if fit.check is None else check_with_counted(fit.check, few, data),
+        candidates=tuple(_row(row, few.applies) for row in fit.candidates),
+        binomial=few,
+    )
+
+
+def beside_averages(fit: Fit, averaged: np.ndarray, mean: Array, std: Array, data: Dataset) -> Fit:
+    """A fit to the other outputs as one of all: those that are averaged have no model.
+
+    Args:
+        fit: of the outputs that are not averaged, in their order; its check is left out.
+        averaged: which are, (k,).
+        mean: averages, (k,), of which those that are averaged count.
+        std: of these, (k,), likewise.
+        data: with all outputs.
+    """
+    put = partial(_joined, averaged)
+    covariance = np.diag(np.where(averaged, std**2, 0.0))
+    covariance[np.ix_(~averaged, ~averaged)] = fit.covariance
     correction, held_out = fit.correction, fit.held_out
     if held_out is not None:  # under an average, each point is itself
         values = put(held_out.values, mean)
-        values[:, few.applies] = data.fx[:, few.applies]
+        values[:, averaged] = data.fx[:, averaged]
         held_out = HeldOutValues(values, put(held_out.theta0, mean))
     history = dict(fit.history)
     if "theta0" in history:
@@ -76,14 +101,12 @@ def with_counted(fit: Fit, few: Binomial, data: Dataset) -> Fit:
         fit,
         theta0=put(fit.theta0, mean),
         covariance=covariance,
-        model=None if fit.model is None else Counted(few.applies, mean, std, fit.model),
+        model=None if fit.model is None else Counted(averaged, mean, std, fit.model),
         fitted=None if fit.fitted is None else put(fit.fitted, mean),
         correction=None if correction is None else put(correction, np.zeros_like(mean)),
         held_out=held_out,
-        check=None if fit.check is None else check_with_counted(fit.check, few, data),
+        check=None,
         history=history,
-        candidates=tuple(_row(row, few.applies) for row in fit.candidates),
-        binomial=few,
     )
 
 
@@ -123,10 +146,10 @@ def told_of_values(status: Status, few: Binomial | None, data: Dataset) -> Statu
 
 @dataclass(frozen=True, eq=False)
 class Counted:
-    """A model of all outputs: constants where events are counted, a model of the others.
+    """A model of all outputs: constants where they are counted or averaged, a model of the others.
 
     Attributes:
-        applies: which outputs are counted, (k,).
+        applies: which outputs are constants, (k,).
         mean: their averages, (k,).
         std: of these, (k,).
         others: the model of the other outputs, in their order.

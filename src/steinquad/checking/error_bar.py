@@ -17,7 +17,7 @@ from steinquad._types import Array
 from steinquad.checking.held_out import HeldOut
 from steinquad.fit import Check, Fit, Status
 
-__all__ = ["check_of", "checked", "distance", "widened"]
+__all__ = ["check_of", "checked", "distance", "widened", "with_std"]
 
 OWN_SHARE = 10.0  # of the cross-fitted std up to which the fit's own, if wider, counts
 TOO_FAR = 3.0  # standard errors between the two opinions that make an estimate suspect
@@ -91,9 +91,20 @@ def widened(fit: Fit, check: Check, own_share: float = OWN_SHARE) -> Fit:
     # Infinity times a std of zero would be NaN.
     own = fit.std if np.isinf(own_share) else np.minimum(fit.std, own_share * check.std)
     std = np.maximum(np.maximum(check.std, own), np.abs(fit.mean - check.mean))
-    scalable = (fit.std > 0) & np.isfinite(fit.std)
-    stretch = np.divide(std, fit.std, out=np.ones_like(std), where=scalable)
-    covariance = fit.covariance * np.outer(stretch, stretch)
+    return replace(fit, covariance=with_std(fit.covariance, std), dof=min(fit.dof, check.dof))
+
+
+def with_std(covariance: Array, std: Array) -> Array:
+    """A covariance (k, k) with other standard deviations (k,) and the same correlations.
+
+    Args:
+        covariance: whose correlations are kept.
+        std: that are set.
+    """
+    own = np.sqrt(np.diag(covariance))
+    scalable = (own > 0) & np.isfinite(own)
+    stretch = np.divide(std, own, out=np.ones_like(std), where=scalable)
+    stretched = covariance * np.outer(stretch, stretch)
     # A std of zero cannot be stretched, so variances are set and not only scaled.
-    np.fill_diagonal(covariance, std**2)
-    return replace(fit, covariance=covariance, dof=min(fit.dof, check.dof))
+    np.fill_diagonal(stretched, std**2)
+    return stretched

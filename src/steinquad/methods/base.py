@@ -51,6 +51,8 @@ class Method(ABC):
         warm_folds: whether fits of a cross-fit may start from that of all data. The start must
             then remember of the points but a few numbers, such as hyperparameters: one that has
             learned the held-out values would make the check too optimistic.
+        in_units: whether it has an option in the units of f, so that `Stack` gives it many outputs
+            as they are and not their components.
     """
 
     name: str
@@ -58,6 +60,7 @@ class Method(ABC):
     averages: bool = False
     holds_out: bool = False
     warm_folds: bool = False
+    in_units: bool = False
 
     def design(self, measure: Measure) -> Design:
         """Where it would have f evaluated; `integrate` asks where no design is given.

@@ -98,6 +98,12 @@ class BayesianQuadrature(Method):
         check_choices(self, criterion=("leave_one_out", "likelihood"))
         as_positive("memory_limit", self.memory_limit)
 
+    @property
+    def in_units(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Whether noise or amplitude are given, or the mean is zero, for f as it is."""
+        fitted = is_word(self.noise, "fit") and is_word(self.amplitude, "fit")
+        return not fitted or is_word(self.mean, "zero")
+
     def obstacle(self, data: Dataset, measure: Measure | None) -> str | None:
         """Why it cannot be used on such data, or None.
 

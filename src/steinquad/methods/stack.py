@@ -9,14 +9,17 @@ import numpy as np
 from steinquad._linalg import geometric_mean
 from steinquad._types import Array, as_count
 from steinquad.checking.committee import WITHIN, Committee, Opinion
-from steinquad.checking.error_bar import check_of
+from steinquad.checking.counted import beside_averages
+from steinquad.checking.error_bar import check_of, with_std
 from steinquad.checking.folds import evenly_spaced, folds_of
 from steinquad.checking.held_out import HeldOut
 from steinquad.checking.plausibility import beside_average
+from steinquad.checking.standard_error import standard_error, weighted_mean
 from steinquad.checking.tails import Tails
 from steinquad.dataset import Dataset
 from steinquad.errors import InputError, shown
-from steinquad.fit import Context, Fit, HeldOutValues, Status, WarmStart
+from steinquad.fit import Context, Fit, HeldOutValues, Model, Status, WarmStart
+from steinquad.fitting.components import ComponentModel, Components
 from steinquad.fitting.outputs import correlated
 from steinquad.kernels import RBF
 from steinquad.measures.base import Measure
@@ -39,6 +42,9 @@ MOST_TRAINED = 2000  # on which a method with folds of its own is tried
 # Factors behind the best beyond which what was tried is not fitted to all points, of which those
 # that are tried on a quarter of them may gain more.
 FAR_BEHIND, FAR_BEHIND_WITH_FEWER = 3.0, 4.0
+# Share of the mean square that others leave of any output, which those components may make up that
+# methods with folds of their own are not asked about.
+SPARED = 0.05
 REFITS = 5  # folds of methods that have to be refitted
 
 
@@ -85,6 +91,14 @@ class Stack(Method):
     `Estimate.candidates` has a row for every method: what it leaves of held-out points, its
     weight, and its own answer.
 
+    More than eight outputs that vary together are fitted by way of their principal components
+    (`steinquad.fitting.components`), where these are at most half as many: the committee weighs
+    for each component, and mean, covariance, model and held-out values are rotated back. The std,
+    the tails and the check are then judged in the outputs. Weights in the rows of candidates are
+    those of the components, averaged by how much of an output's variance each carries. Methods
+    with folds of their own, networks above all, are asked about the components only that make up
+    95 % of the mean square that the others leave of each output.
+
     Attributes:
         methods: the members, cheap ones first; one that is `expensive` is left out where those
             before it leave less than 1e-4 of the spread of f, or where a trial on some of the
@@ -114,6 +128,11 @@ class Stack(Method):
         if double:
             raise InputError(f"methods has two named {double!r}; give each its own name=.")
 
+    @property
+    def in_units(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Whether a member has an option in the units of f."""
+        return any(method.in_units for method in self.methods)
+
     def with_folds(self, folds: int) -> "Stack":
         """The same with so many folds."""
         return replace(self, folds=folds)
@@ -137,7 +156,9 @@ class Stack(Method):
         start = context.start if isinstance(context.start, StackStart) else StackStart()
         folds = min(self.folds, data.n // 2)
         split = context.split or folds_of(data, folds, context.seed)
-        task = _Task(data, measure, context, start, split)
+        components = None if self.in_units else Components.worthwhile(data)
+        part = data if components is None else components.data_of(data)
+        task = _Task(part, measure, context, start, split, components)
         members: list[_Member] = []
         for method in self.methods:
             members.append(task.member(method, members))
@@ -147,8 +168,8 @@ class Stack(Method):
             raise InputError(f"no method applies to the data ({reasons}).")
         # What violates an identity that holds for every sound dataset has no vote.
         voters = [member for member in able if not (member.violates or member.far)] or able
-        committee = Committee.of([each.opinion for each in voters if each.opinion], data)
-        return _fit_of(committee, voters, members, task)
+        committee = Committee.of([each.opinion for each in voters if each.opinion], part)
+        return _fit_of(committee, voters, members, task, data)
 
     def _of_few(self, data: Dataset, measure: Measure | None, context: Context) -> Fit:
         """By the first method that applies: there are too few points to hold any out."""
@@ -201,13 +222,23 @@ class _Member:
 
 @dataclass(frozen=True, eq=False)
 class _Task:
-    """What all members have in common."""
+    """What all members have in common.
+
+    Attributes:
+        data: that they are fitted to, of the outputs or of their components.
+        measure: what the points were drawn from, when known.
+        context: seed and progress.
+        start: of every member.
+        split: rows of the folds.
+        components: of the outputs, where these are fitted by way of them.
+    """
 
     data: Dataset
     measure: Measure | None
     context: Context
     start: StackStart
     split: Sequence[np.ndarray]
+    components: Components | None
 
     def member(self, method: Method, before: Sequence[_Member]) -> _Member:
         """Fit a method, after those before it, unless it cannot help."""
@@ -216,25 +247,41 @@ class _Task:
             note = "far behind on fewer points"
         heard = [each.left for each in before if len(each.left) and not each.violates]
         best = np.min(heard, axis=0) if heard else np.full(self.data.outputs, np.inf)
-        if note is None and method.expensive and best.max() < WELL_ENOUGH:
+        if note is None and method.expensive and self.of_outputs(best).max() < WELL_ENOUGH:
             note = f"the others leave less than {WELL_ENOUGH:.0e} of the spread of f"
         if note is not None:
             return _Member(method, note=note)
-        start = self.start.of(method.name)
+        start, asked = self.start.of(method.name), self._asked(method, best)
         try:
             if method.expensive and heard and start is None:
-                left, far, start = self._trial(method)
-                if len(left) and not np.any(left <= far * best):
+                left, far, start = self._trial(method, self._of(asked))
+                if len(left) and not np.any(left <= far * best[asked]):
                     note = f"left {far:g} times as much as others in a trial on some points"
-                    return _Member(method, left=left, note=note)
-            return self._fitted(method, start)
+                    everywhere = np.ones(self.data.outputs)  # the average leaves all
+                    everywhere[asked] = left
+                    return _Member(method, left=everywhere, note=note)
+            return self._fitted(method, start, asked)
         except (InputError, np.linalg.LinAlgError) as error:  # fewer points than it needs
             return _Member(method, note=str(error))
 
-    def _fitted(self, method: Method, start: WarmStart | None) -> _Member:
+    def _asked(self, method: Method, best: Array) -> np.ndarray:
+        """Which outputs a method is fitted to, a mask: all, or of components those that matter.
+
+        Methods with folds of their own train networks or select features, for every output anew,
+        so they are for the components that make up what others leave.
+        """
+        if self.components is None or not method.holds_out or not np.isfinite(best).all():
+            return np.ones(self.data.outputs, dtype=bool)
+        return self.components.needed(best, SPARED, WELL_ENOUGH)
+
+    def _fitted(self, method: Method, start: WarmStart | None, asked: np.ndarray) -> _Member:
         """The method on all of the data."""
         data, context = self.data, replace(self.context, start=start, split=self.split)
-        fit = method.checked_fit(data, self.measure, context)
+        fit = method.checked_fit(self._of(asked), self.measure, context)
+        if not asked.all():
+            mean = weighted_mean(data.fx, data.effective_weights)
+            std, _ = standard_error(data.fx, data.effective_weights, data.groups)
+            fit = beside_averages(fit, ~asked, mean, std, data)
         finite = np.isfinite(fit.mean).all() and np.isfinite(fit.std).all()
         if fit.model is None or not (finite or method.averages):
             return _Member(method, fit, note=fit.status.message)
@@ -247,6 +294,14 @@ class _Task:
         note = status.message if status.doubtful else ""
         opinion = Opinion(fit.mean, fit.std, values.jackknife, values.values)
         return _Member(method, fit, opinion, left, note, far)
+
+    def _of(self, asked: np.ndarray) -> Dataset:
+        """The data with these outputs."""
+        return self.data if asked.all() else self.data.of_outputs(asked)
+
+    def of_outputs(self, left: Array) -> Array:
+        """What is left of each output, (k,), where `left` is of what is fitted, (r,) or (k,)."""
+        return left if self.components is None else self.components.left_of_outputs(left)
 
     def _held_out(self, method: Method, fit: Fit, data: Dataset) -> HeldOutValues:
         """The points under fits that have not seen them."""
@@ -261,7 +316,7 @@ class _Task:
         values = HeldOut.of(fits, split, data, self.measure).values
         return HeldOutValues(values, np.stack([each.theta0 for each in fits]))
 
-    def _trial(self, method: Method) -> tuple[Array, float, WarmStart | None]:
+    def _trial(self, method: Method, data: Dataset) -> tuple[Array, float, WarmStart | None]:
         """What a cheaper fit leaves of held-out points, and where the whole one may start.
 
         Methods with folds of their own are tried without all but the first of these, on so many
@@ -272,7 +327,6 @@ class _Task:
             Shares of the spread of every output, empty without a trial; the factor behind the best
             from which on it is too far; and a start.
         """
-        data = self.data
         if method.holds_out:
             part = data.take(evenly_spaced(np.arange(data.n), MOST_TRAINED))
             fit = method.light.checked_fit(part, self.measure, self.context.of_part())
@@ -301,36 +355,100 @@ def _share_left(values: Array, data: Dataset) -> Array:
     return np.divide(left, spread, out=np.zeros_like(left), where=~data.constant)
 
 
+@dataclass(frozen=True, eq=False)
+class _Answer:
+    """That of the committee for the outputs of the user.
+
+    Attributes:
+        mean: (k,).
+        covariance: (k, k).
+        values: `theta0 + f - g` at points that the model has not seen, (n, k).
+        weights: of each voter for each output, (K, k).
+        tails: of what is left.
+    """
+
+    mean: Array
+    covariance: Array
+    values: Array
+    weights: Array
+    tails: Tails
+
+    @classmethod
+    def of(cls, committee: Committee, data: Dataset, folds: int) -> "_Answer":
+        """Where the outputs themselves were fitted."""
+        held_out = HeldOut.from_values(committee.values, data, folds)
+        tails = Tails.of(committee.mean, committee.values, data)
+        std = committee.std * tails.widening
+        covariance = correlated(std**2, committee.values - held_out.mean)
+        return cls(committee.mean, covariance, committee.values, committee.weights, tails)
+
+    @classmethod
+    def by_components(
+        cls, committee: Committee, components: Components, data: Dataset, folds: int
+    ) -> "_Answer":
+        """Where their components were: no std is below that of what is left of the output."""
+        mean = components.up(committee.mean)
+        values = components.up(committee.values) + components.left_out(data)
+        centered = committee.values - weighted_mean(committee.values, data.effective_weights)
+        covariance = components.up_covariance(correlated(committee.std**2, centered))
+        covariance += np.diag(components.left_out_std(data) ** 2)
+        tails = Tails.of(mean, values, data)
+        std = np.sqrt(np.diag(covariance))
+        if data.sampled:
+            held_out = HeldOut.from_values(values, data, folds)
+            away = np.where(data.constant, 0.0, np.abs(mean - held_out.mean))
+            std = np.max([std, held_out.standard_error[0], away], axis=0)
+        covariance = with_std(covariance, std * tails.widening)
+        weights = committee.weights @ components.carried.T
+        return cls(mean, covariance, values, weights, tails)
+
+
 def _fit_of(
-    committee: Committee, voters: Sequence[_Member], members: Sequence[_Member], task: _Task
+    committee: Committee,
+    voters: Sequence[_Member],
+    members: Sequence[_Member],
+    task: _Task,
+    data: Dataset,
 ) -> Fit:
     """The answer of the committee, with a row for every member."""
-    data = task.data
+    components, folds = task.components, len(task.split)
+    if components is None:
+        answer = _Answer.of(committee, data, folds)
+    else:
+        answer = _Answer.by_components(committee, components, data, folds)
     fits = [member.fit for member in voters if member.fit is not None]
-    shares = committee.weights[:, ~data.constant].mean(axis=1)
+    shares = answer.weights[:, ~data.constant].mean(axis=1)
     heaviest = voters[int(np.argmax(shares))]
     models = [i for i in np.flatnonzero(shares).tolist() if not voters[i].method.averages]
     if models:  # an average is no model that others could use
         heaviest = voters[max(models, key=lambda i: shares[i])]
-    held_out = HeldOut.from_values(committee.values, data, len(task.split))
-    tails = Tails.of(committee.mean, committee.values, data)
-    std = committee.std * tails.widening
+    held_out = HeldOut.from_values(answer.values, data, folds)
+    model: Model = StackModel(committee.mean, committee.weights, fits)
+    fitted = _fitted_values(committee, fits, task.data)
+    stats: Mapping[str, Any] = heaviest.fit.stats if heaviest.fit is not None else {}
+    history = heaviest.fit.history if heaviest.fit is not None else {}
+    if components is not None:
+        model = ComponentModel(model, components)
+        fitted = None if fitted is None else components.up(fitted)
+        stats = {**stats, "components": components.count}
+        if "theta0" in history:
+            history = {**history, "theta0": components.up(history["theta0"])}
     return Fit(
-        theta0=committee.mean,
-        covariance=correlated(std**2, committee.values - held_out.mean),
-        model=StackModel(committee.mean, committee.weights, fits),
+        theta0=answer.mean,
+        covariance=answer.covariance,
+        model=model,
         dof=committee.dof,
-        status=_status(tails, shares, voters, members),
-        fitted=_fitted_values(committee, fits, data),
-        held_out=HeldOutValues(committee.values, committee.mean[None]),
-        check=check_of(held_out, committee.mean) if data.sampled else None,
+        status=_status(answer.tails, shares, voters, members),
+        fitted=fitted,
+        held_out=HeldOutValues(answer.values, answer.mean[None]),
+        check=check_of(held_out, answer.mean) if data.sampled else None,
         warm_start=StackStart(
             {member.method.name: member.fit.warm_start for member in members if member.fit},
             task.start.dropped | {member.method.name for member in members if member.behind},
         ),
-        stats=heaviest.fit.stats if heaviest.fit is not None else {},
-        history=heaviest.fit.history if heaviest.fit is not None else {},
-        candidates=tuple(_row(member, voters, committee, data) for member in members),
+        stats=stats,
+        history=history,
+        candidates=tuple(_row(member, voters, answer, task, data) for member in members),
         chosen=heaviest.method.name,
     )
 
@@ -371,22 +489,29 @@ def _fitted_values(committee: Committee, fits: Sequence[Fit], data: Dataset) -> 
 
 
 def _row(
-    member: _Member, voters: Sequence[_Member], committee: Committee, data: Dataset
+    member: _Member, voters: Sequence[_Member], answer: _Answer, task: _Task, data: Dataset
 ) -> Mapping[str, Any]:
     """A row of the table of candidates; numbers for one integrand, else one for each output."""
 
     def shown(values: Array) -> Any:
         return float(values[0]) if data.scalar else values
 
+    fit, components = member.fit, task.components
     votes = member in voters
-    weight = committee.weights[voters.index(member)] if votes else np.zeros(data.outputs)
-    known = member.fit is not None and member.opinion is not None
+    weight = answer.weights[voters.index(member)] if votes else np.zeros(data.outputs)
+    left = task.of_outputs(member.left) if len(member.left) else member.left
+    mean = std = None
+    if fit is not None and member.opinion is not None:
+        mean, std = fit.mean, fit.std
+        if components is not None:
+            covariance = components.up_covariance(fit.covariance)
+            mean, std = components.up(mean), np.sqrt(np.diag(covariance))
     return {
         "method": member.method.name,
-        "held_out_rms": geometric_mean(member.left[~data.constant]) if len(member.left) else None,
+        "held_out_rms": geometric_mean(left[~data.constant]) if len(left) else None,
         "weight": shown(weight),
-        "mean": shown(member.fit.mean) if known and member.fit else None,
-        "std": shown(member.fit.std) if known and member.fit else None,
+        "mean": None if mean is None else shown(mean),
+        "std": None if std is None else shown(std),
         "note": member.note,
     }
 

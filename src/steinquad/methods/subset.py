@@ -67,6 +67,11 @@ class Subset(Method):
         """As the method itself: its fit to `size` points is most of the cost."""
         return self.method.expensive
 
+    @property
+    def in_units(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """As the method itself."""
+        return self.method.in_units
+
     def obstacle(self, data: Dataset, measure: Measure | None) -> str | None:
         """Why the points cannot be averaged, or some of them not be fitted, or None.
 

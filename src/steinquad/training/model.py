@@ -9,6 +9,7 @@ Rows are the weighted residuals of `training.objective` divided by the relative 
 output, so that one noise precision beta serves all outputs.
 """
 
+import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import cached_property, partial
@@ -168,11 +169,11 @@ class NumpyModel(ResidualModel):
             self._here[panel] = r
             sums += np.sum(r**2, axis=0)
             gradient += self._back(rows, r / noise)
-            for own, one in zip(self.own, rows, strict=True):
+            for runs, one in zip(self._runs, rows, strict=True):
                 factor = one.astype(np.float32) if single else one
-                # In order where there is one output: a slice is added much faster.
-                at = np.ix_(own, own) if self.outputs > 1 else slice(None)
-                total[at] += np.matmul(factor.T, factor, out=part)
+                product = np.matmul(factor.T, factor, out=part)
+                for (to, at), (beside, column) in itertools.product(runs, runs):
+                    total[to, beside] += product[at, column]
         self._trace = float(np.trace(total))
         return total, gradient, sums
 
@@ -217,6 +218,22 @@ class NumpyModel(ResidualModel):
     def _residuals(self, vector: Array) -> Array:
         network = unflatten(vector, self.like)
         return self.root * (numpy_backend.values(network, self.batch) - self.y)
+
+    @cached_property
+    def _runs(self) -> list[list[tuple[slice, slice]]]:
+        """For every output, weights in a row: where in all of them, and where in its own.
+
+        Slices are added much faster than entries by their numbers.
+        """
+        return [
+            [
+                (slice(own[start], own[stop - 1] + 1), slice(start, stop))
+                for start, stop in itertools.pairwise(
+                    [0, *(np.flatnonzero(np.diff(own) != 1) + 1).tolist(), len(own)]
+                )
+            ]
+            for own in self.own
+        ]
 
     @cached_property
     def _rows(self) -> Array:
