@@ -113,10 +113,8 @@ def measure(row: Row) -> dict[str, Any]:
     def call() -> Any:
         return sq.integrate(f, measure, n=row.n, seed=0, method=method)
 
-    times = []
-    for _ in range(3):
-        seconds, answer = cpu_of(call)
-        times.append(seconds)
+    first, answer = cpu_of(call)
+    later = min(cpu_of(call)[0] for _ in range(2))
     trained = [
         one.get("weight") is not None
         for one in answer.candidates
@@ -124,8 +122,8 @@ def measure(row: Row) -> dict[str, Any]:
     ]
     return {
         "import": importing,
-        "first": times[0],
-        "later": min(times[1:]),
+        "first": first,
+        "later": later,
         "cholesky": cholesky(),
         "trained": row.bsn or any(trained),
         "mean": answer.mean,

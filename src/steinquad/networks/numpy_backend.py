@@ -237,5 +237,6 @@ def _each(scales: Array, matrix: Array, right: Array) -> Array:
 def _pairs(used: Any) -> list[Pairs]:
     """Pairs of a slot and a coordinate that it has to do with, a mask (slots, d), in few lots."""
     if used.sum(axis=0).max() <= 1:
-        return [np.nonzero(used)]
+        slots, coordinates = np.nonzero(used)
+        return [(slots, coordinates)]
     return [(np.full(own.sum(), r), np.flatnonzero(own)) for r, own in enumerate(used)]

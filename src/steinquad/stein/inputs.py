@@ -75,7 +75,8 @@ def stein_inputs(
     dim = points.x.shape[1]
     value, slope = multiplier(points)
     varying = tuple(range(dim)) if multiplier.varying is None else multiplier.varying
-    frame = NetworkFrame(*jax.device_put((affine.inverse, affine.matrix)), varying)
+    inner, outer = jax.device_put((affine.inverse, affine.matrix))
+    frame = NetworkFrame(inner, outer, varying)
     inputs = SteinInputs(
         z=jax.device_put(affine.points(points.x)),
         drift=jax.device_put(affine.score(value * points.score + slope)),
