@@ -344,6 +344,25 @@ def test_the_model_of_many_outputs_predicts_each_of_them():
     np.testing.assert_allclose(np.sum([row["weight"] for row in est.candidates], axis=0), 1)
 
 
+@pytest.mark.parametrize("sampled", [True, False])
+def test_methods_with_folds_go_on_where_others_leave_little(sampled):
+    """Polynomials leave 1e-6, chaos nothing: its answer is that, however little is at stake."""
+    x = np.random.default_rng(8).uniform(size=(100, 2))
+    t = np.linspace(0.1, 1, 30)
+    fx = np.exp(-np.outer(x[:, 0], t)) + np.outer(x[:, 1], t**2)
+    box = dist.Uniform(0, 1).expand([2]).to_event(1)
+    method = sq.Stack([sq.MonteCarlo(), sq.Polynomial(order=4), sq.PolynomialChaos()])
+    est = sq.estimate(sq.Dataset(x, fx, sampled=sampled), measure=box, method=method)
+    assert est.fit.stats["components"] >= 3
+    truth = (1 - np.exp(-t)) / t + t**2 / 2
+    np.testing.assert_allclose(est.mean, truth, rtol=1e-6)
+    assert np.all(np.abs(est.mean - truth) < 5 * est.std + 1e-12) and est.std.max() < 1e-3
+    # Nothing is left of what is exact, and nobody is asked about it.
+    exact = np.outer(x[:, 1], t)
+    est = sq.estimate(sq.Dataset(x, exact, sampled=sampled), measure=box, method=method)
+    np.testing.assert_allclose(est.mean, t / 2, rtol=1e-8)
+
+
 def test_networks_are_for_the_components_that_others_leave():
     """A kink, and a wave of 1e-3 of its size: the network is asked about the kink only."""
     x = np.random.default_rng(7).standard_normal((150, 1))
