@@ -1,6 +1,6 @@
 """What many outputs cost beside one: a field over k places under the default, in one run.
 
-`python benchmarks/many_outputs.py [--seeds 3] [--points 300] [--outputs 1 20 200]`
+`python benchmarks/many_outputs.py [--seeds 2] [--points 300] [--outputs 1 20 200]`
 
     f_j(x) = exp(-(t_j - x1)^2) (1 + x2 t_j) + sin(x3 t_j) x4
 
@@ -50,7 +50,7 @@ def timed(k: int, n: int, seed: int) -> tuple[float, sq.Estimate]:
 def main() -> None:
     """Print a row for every size."""
     parser = argparse.ArgumentParser(description="What many outputs cost beside one.")
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--points", type=int, default=300)
     parser.add_argument("--outputs", type=int, nargs="+", default=[1, 20, 200])
     options = parser.parse_args()

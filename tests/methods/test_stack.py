@@ -344,6 +344,25 @@ def test_the_model_of_many_outputs_predicts_each_of_them():
     np.testing.assert_allclose(np.sum([row["weight"] for row in est.candidates], axis=0), 1)
 
 
+@pytest.mark.parametrize("sampled", [True, False])
+def test_methods_with_folds_go_on_where_others_leave_little(sampled):
+    """Polynomials leave 1e-6, chaos nothing: its answer is that, however little is at stake."""
+    x = np.random.default_rng(8).uniform(size=(100, 2))
+    t = np.linspace(0.1, 1, 30)
+    fx = np.exp(-np.outer(x[:, 0], t)) + np.outer(x[:, 1], t**2)
+    box = dist.Uniform(0, 1).expand([2]).to_event(1)
+    method = sq.Stack([sq.MonteCarlo(), sq.Polynomial(order=4), sq.PolynomialChaos()])
+    est = sq.estimate(sq.Dataset(x, fx, sampled=sampled), measure=box, method=method)
+    assert est.fit.stats["components"] >= 3
+    truth = (1 - np.exp(-t)) / t + t**2 / 2
+    np.testing.assert_allclose(est.mean, truth, rtol=1e-6)
+    assert np.all(np.abs(est.mean - truth) < 5 * est.std + 1e-12) and est.std.max() < 1e-3
+    # Nothing is left of what is exact, and nobody is asked about it.
+    exact = np.outer(x[:, 1], t)
+    est = sq.estimate(sq.Dataset(x, exact, sampled=sampled), measure=box, method=method)
+    np.testing.assert_allclose(est.mean, t / 2, rtol=1e-8)
+
+
 def test_networks_are_for_the_components_that_others_leave():
     """A kink, and a wave of 1e-3 of its size: the network is asked about the kink only."""
     x = np.random.default_rng(7).standard_normal((150, 1))
@@ -367,10 +386,10 @@ def test_networks_are_for_the_components_that_others_leave():
 
 @pytest.mark.slow
 def test_intervals_of_many_outputs_cover():
-    """30 seeds of a field of 40 outputs; errors below 4 std, and at 2 std misses of 3 in ten.
+    """30 seeds of a field of 40 outputs: no output is 2 std off in more than 3 runs of ten.
 
     With t of 5 and more degrees of freedom an output misses 2 std in a tenth of sound runs at
-    most, so that of 30 runs more than 9 do with a chance below 1e-3. A std of a quarter fails.
+    most, so that of 30 runs more than 9 do with a chance below 1e-3. A quarter of the std fails.
     """
     t = np.linspace(0.2, 1, 40)
     truth = np.exp(t**2 / 2) + np.sin(3 * t)
@@ -380,5 +399,5 @@ def test_intervals_of_many_outputs_cover():
         fx = np.exp(np.outer(x[:, 0], t)) + np.outer(x[:, 1] ** 2, np.sin(3 * t))
         est = sq.estimate(sq.Dataset(x, fx, -x), measure=normal(2), method=method, seed=seed)
         ratios.append(np.abs(est.mean - truth) / est.std)
-    misses = np.mean(np.array(ratios) > 2, axis=0)
-    assert misses.max() <= 0.3
+    misses = [np.mean(np.array(ratios) > limit, axis=0).max() for limit in (2, 0.5)]
+    assert misses[0] <= 0.3 < misses[1]

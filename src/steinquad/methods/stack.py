@@ -252,6 +252,8 @@ class _Task:
         if note is not None:
             return _Member(method, note=note)
         start, asked = self.start.of(method.name), self._asked(method, best)
+        if not asked.any():
+            return _Member(method, note="the others leave nothing of f")
         try:
             if method.expensive and heard and start is None:
                 left, far, start = self._trial(method, self._of(asked))
@@ -272,20 +274,21 @@ class _Task:
         """
         if self.components is None or not method.holds_out or not np.isfinite(best).all():
             return np.ones(self.data.outputs, dtype=bool)
-        return self.components.needed(best, SPARED, WELL_ENOUGH)
+        return self.components.needed(best, SPARED, WELL_ENOUGH if method.expensive else 0.0)
 
     def _fitted(self, method: Method, start: WarmStart | None, asked: np.ndarray) -> _Member:
         """The method on all of the data."""
-        data, context = self.data, replace(self.context, start=start, split=self.split)
-        fit = method.checked_fit(self._of(asked), self.measure, context)
-        if not asked.all():
-            mean = weighted_mean(data.fx, data.effective_weights)
-            std, _ = standard_error(data.fx, data.effective_weights, data.groups)
-            fit = beside_averages(fit, ~asked, mean, std, data)
+        part, context = self._of(asked), replace(self.context, start=start, split=self.split)
+        fit = method.checked_fit(part, self.measure, context)
         finite = np.isfinite(fit.mean).all() and np.isfinite(fit.std).all()
         if fit.model is None or not (finite or method.averages):
             return _Member(method, fit, note=fit.status.message)
-        values = self._held_out(method, fit, data)
+        data, values = self.data, self._held_out(method, fit, part)
+        if not asked.all():
+            mean = weighted_mean(data.fx, data.effective_weights)
+            std, _ = standard_error(data.fx, data.effective_weights, data.groups)
+            fit = beside_averages(replace(fit, held_out=values), ~asked, mean, std, data)
+            values = fit.held_out or values
         left = _share_left(values.values, data)
         if not np.isfinite(left).all():
             return _Member(method, fit, note="no finite held-out error")
