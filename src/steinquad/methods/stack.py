@@ -39,7 +39,6 @@ MOST_TRAINED = 2000  # on which a method with folds of its own is tried
 # Factors behind the best beyond which what was tried is not fitted to all points, of which those
 # that are tried on a quarter of them may gain more.
 FAR_BEHIND, FAR_BEHIND_WITH_FEWER = 3.0, 4.0
-REFITS = 5  # folds of methods that have to be refitted
 
 
 def _family() -> tuple[Method, ...]:
@@ -238,7 +237,7 @@ class _Task:
         finite = np.isfinite(fit.mean).all() and np.isfinite(fit.std).all()
         if fit.model is None or not (finite or method.averages):
             return _Member(method, fit, note=fit.status.message)
-        values = self._held_out(method, fit, data)
+        values = method.held_out_values(fit, data, self.measure, self.context)
         left = _share_left(values.values, data)
         if not np.isfinite(left).all():
             return _Member(method, fit, note="no finite held-out error")
@@ -247,19 +246,6 @@ class _Task:
         note = status.message if status.doubtful else ""
         opinion = Opinion(fit.mean, fit.std, values.jackknife, values.values)
         return _Member(method, fit, opinion, left, note, far)
-
-    def _held_out(self, method: Method, fit: Fit, data: Dataset) -> HeldOutValues:
-        """The points under fits that have not seen them."""
-        if method.averages:
-            return HeldOutValues(data.fx, fit.theta0[None])
-        if fit.held_out is not None:
-            return fit.held_out
-        split = folds_of(data, min(REFITS, data.n // 2), self.context.seed)
-        fits = [
-            method.refit_without(rows, data, self.measure, fit, self.context) for rows in split
-        ]
-        values = HeldOut.of(fits, split, data, self.measure).values
-        return HeldOutValues(values, np.stack([each.theta0 for each in fits]))
 
     def _trial(self, method: Method) -> tuple[Array, float, WarmStart | None]:
         """What a cheaper fit leaves of held-out points, and where the whole one may start.
@@ -289,7 +275,8 @@ class _Task:
         split = folds_of(part, len(self.split), self.context.seed)
         context = replace(self.context, start=None, split=split)
         fit = method.light.checked_fit(part, self.measure, context)
-        left = _share_left(self._held_out(method, fit, part).values, part)
+        values = method.held_out_values(fit, part, self.measure, self.context).values
+        left = _share_left(values, part)
         # A start that remembers of these points but hyperparameters.
         return left, FAR_BEHIND_WITH_FEWER, fit.warm_start if method.warm_folds else None
 
