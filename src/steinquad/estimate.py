@@ -35,7 +35,7 @@ class Estimate:
         stats: what method and design have to report.
         check: the cross-fitted second opinion, where one was asked for or the method makes it.
         candidates: a row for every method that was considered.
-        values: of f at the points that were used, (n, k).
+        values: of f at the points that were fitted, (n, k); of files some rows.
         fit: the model of f, its integral and its training.
         space: what completes points for the model.
         binomial: limits of outputs that take two values, one of them seldom: their intervals are
@@ -155,7 +155,12 @@ class Estimate:
             points. The model and the values are left out, and so is what a candidate does not
             know.
         """
-        constant = np.ptp(self.values, axis=0) == 0
+        # The values may be of some of the points only, in which an output does not vary.
+        known = np.diag(self.covariance) > 0
+        constant = (np.ptp(self.values, axis=0) == 0) & ~known
+        if self.binomial is not None:
+            one_value = np.isin(self.binomial.share, (0.0, 1.0))
+            constant = np.where(self.binomial.applies, one_value, constant)
         counted = np.zeros_like(constant) if self.binomial is None else self.binomial.applies
         record = {
             "mean": self.mean,
