@@ -107,6 +107,8 @@ def test_names_that_are_refused(change, words):
         ("bad.csv", "file bad.csv has no one column 'x0'; it has a"),
         ("twice.csv", "file twice.csv has no one column 'x0'; it has it 2 times"),
         ("words.csv", "file words.csv cannot be read as CSV or Parquet"),
+        ("latin.csv", "file latin.csv has a column whose name is not UTF-8"),
+        ("none.csv", "file none.csv cannot be read as CSV or Parquet"),
         ("headed.csv", "source 'headed.csv' has 0 rows; give at least 2"),
     ],
 )
@@ -119,6 +121,8 @@ def test_files_that_are_refused(tmp_path, monkeypatch, given, words):
     (tmp_path / "bad.csv").write_text("a\n1\n")
     (tmp_path / "twice.csv").write_text("x0,x0\n1,1\n")
     frame.assign(x0="b").to_csv(tmp_path / "words.csv")
+    (tmp_path / "latin.csv").write_bytes("größe,x0\n1,2\n".encode("latin-1"))
+    (tmp_path / "none.csv").write_text("")
     frame[:0].to_csv(tmp_path / "headed.csv")
     with pytest.raises(sq.InputError, match=words) as caught:
         Source.open(given, columns_of())

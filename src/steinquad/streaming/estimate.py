@@ -108,7 +108,7 @@ def estimate_rows(
             return _answer(fit, part, measure, method, source.rows)
         held_out = method.held_out_values(fit, part, measure, context)
     correction = Correction(
-        fit=fit,
+        fit=replace(fit, fitted=None, held_out=None, warm_start=None, history={}, candidates=()),
         measure=measure,
         support=part.support,
         columns=source.columns,

@@ -333,6 +333,10 @@ def _readable(path: Path) -> Iterator[None]:
         text = getattr(error, "strerror", None) or str(error)
         reason = text.partition("\n")[0]
         raise InputError(f"file {path} cannot be read as CSV or Parquet ({reason}).") from None
+    except UnicodeDecodeError:
+        raise InputError(
+            f"file {path} has a column whose name is not UTF-8; save it as UTF-8."
+        ) from None
 
 
 def _names(argument: str, given: Any) -> tuple[str, ...]:
