@@ -165,29 +165,30 @@ class _Outcome:
         """The fit with the answer of all rows, its std and its status."""
         moments, tally = self.passed.moments, self.passed.tally
         v, f, _, _ = self.passed.places
-        mean = moments.total.mean[0, v]
-        error, dof = moments.standard_error(v)
+        worth = self._worth()
+        few = few_of_counts(tally, worth)
+        exempt = tally.constant if few is None else tally.constant | few.applies
+        told_of = np.flatnonzero(~exempt)  # by a standard error
+        mean, errors = moments.total.mean[0, v], moments.standard_error
         # Two values are as good as all to know how large f is, and which outputs vary.
-        error = above_rounding(error, np.stack([tally.low, tally.high]))
+        error = above_rounding(errors[v], np.stack([tally.low, tally.high]))
         tails = Tails.of(mean, self.held_out.values, self.part)
         widening = replace(tails, size=float(tally.n)).widening
         std = np.hypot(error, self._of_fitted_rows()) * widening
         left = self.held_out.values - self.held_out.values.mean(axis=0)
-        fit = corrected(self.first, mean, std, dof, left)
-        worth = self._worth()
-        few = few_of_counts(tally, worth)
+        fit = corrected(self.first, mean, std, moments.freedom(told_of), left)
         fit = self._with_counted(fit, few)
         told = sentences_of_values(
             few, tally, 1 / (tally.n * worth.min()), dependent=bool(worth.min() < 1)
         )
-        exempt = tally.constant if few is None else tally.constant | few.applies
         if exempt.all():
             code = "constant" if tally.constant.all() else "converged"
             return replace(fit, status=Status(code, "; ".join(told)))
         said = f"fitted to {self.part.n} of {tally.n} rows and corrected by all"
         status = Status(fit.status.code, f"{said}; {fit.status.message}")
         gap = np.where(exempt, 0.0, mean - moments.total.mean[0, f])
-        status = contradicted(status, beyond_chance(gap, *moments.standard_error(f)))
+        far = beyond_chance(gap, errors[f], moments.freedom(f.start + told_of))
+        status = contradicted(status, far)
         if tails.sentence is not None and not status.doubtful:
             code = "suspect" if tails.suspect else status.code
             wide = f"which makes the std {widening.max():.2g} times as large for all rows"

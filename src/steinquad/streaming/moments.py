@@ -107,25 +107,30 @@ class Moments:
     def _block(self, b: int) -> "Moments":
         return Moments(*(part[b : b + 1] for part in vars(self).values()))
 
-    def standard_error(self, columns: slice = slice(None)) -> tuple[Array, float]:
-        """Standard errors of the averages over all rows, (m,), and their degrees of freedom.
+    @property
+    def standard_error(self) -> Array:
+        """Standard errors of the averages over all rows, (m,).
 
         The larger of that for independent rows and that by the averages of blocks, as
         `robust_standard_error` has it: rows of chains are seen to depend on each other, as long as
         blocks are longer than the chains remember.
-
-        Args:
-            columns: of which columns; the least freedom of these is returned.
         """
         total = self.total
-        independent, between = self._independent(total), self._between(total)
-        error = np.maximum(independent, between)[columns]
-        square = total.second[0, columns]
-        share = np.divide(
-            total.fourth[0, columns], square**2, out=np.zeros_like(square), where=square > 0
-        )
+        return np.maximum(self._independent(total), self._between(total))
+
+    def freedom(self, columns: np.ndarray) -> float:
+        """Degrees of freedom of the standard errors of some columns: the least of them.
+
+        As many as there are blocks less one, or what tails leave where that is less; at least 1.
+
+        Args:
+            columns: their numbers.
+        """
+        total = self.total
+        square, fourth = total.second[0, columns], total.fourth[0, columns]
+        share = np.divide(fourth, square**2, out=np.zeros_like(square), where=square > 0)
         most = float(np.min(freedom_left(share, int(total.n[0, 0])), initial=np.inf))
-        return error, max(min(len(self.n) - 1.0, most), 1.0)
+        return max(min(len(self.n) - 1.0, most), 1.0)
 
     @property
     def dependence(self) -> Array:
