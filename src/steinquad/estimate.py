@@ -155,12 +155,12 @@ class Estimate:
             points. The model and the values are left out, and so is what a candidate does not
             know.
         """
-        # The values may be of some of the points only, in which an output does not vary.
-        known = np.diag(self.covariance) > 0
-        constant = (np.ptp(self.values, axis=0) == 0) & ~known
-        if self.binomial is not None:
-            one_value = np.isin(self.binomial.share, (0.0, 1.0))
-            constant = np.where(self.binomial.applies, one_value, constant)
+        constant = np.ptp(self.values, axis=0) == 0
+        if len(self.values) < self.n:  # of files: an output may vary at other rows
+            constant &= ~(np.diag(self.covariance) > 0)
+            if self.binomial is not None:
+                one_value = np.isin(self.binomial.share, (0.0, 1.0))
+                constant = np.where(self.binomial.applies, one_value, constant)
         counted = np.zeros_like(constant) if self.binomial is None else self.binomial.applies
         record = {
             "mean": self.mean,
