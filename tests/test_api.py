@@ -217,3 +217,27 @@ def test_points_are_sobol_points_where_the_measure_has_quantiles():
     )
     drawn = sq.designs.IID().draw(sq.measures.as_measure(mixture), 64, seed=3).x
     np.testing.assert_array_equal(points(mixture), drawn)
+
+
+@pytest.mark.parametrize(
+    ("option", "given"),
+    [
+        ("x", ["x0"]),
+        ("value", "f"),
+        ("score", ["s0"]),
+        ("support", {0: (0, 1)}),
+        ("fit_rows", 100),
+        ("client", "tcp://127.0.0.1:8786"),
+    ],
+)
+def test_what_is_for_files_is_refused_with_a_dataset(option, given):
+    data = sq.Dataset(np.arange(9.0), np.arange(9.0))
+    words = f"{option} is for files, but data is a Dataset; leave {option} out"
+    with pytest.raises(sq.InputError, match=words):
+        sq.estimate(data, method=MC, **{option: given})
+
+
+@pytest.mark.parametrize("rows", [19, 0.5, True, "all"])
+def test_rows_that_are_fitted_are_a_number(rows):
+    with pytest.raises(sq.InputError, match="fit_rows is .*give an integer of at least 20"):
+        sq.estimate("draws", x="x0", value="f", fit_rows=rows)

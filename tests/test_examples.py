@@ -16,6 +16,7 @@ WORDS = {
     "07_own_kernel.py": ("BQ", "rational quadratic", "error"),
     "08_own_method.py": ("LinearTrend", "cross-fitted", "Stack"),
     "09_study.py": ("50 evaluations were there, 50 are new", "E[stress]", "load explains"),
+    "10_rows_in_files.py": ("5 files", "truth", "MonteCarlo", "2000 of 100000 rows"),
     "goodwin.py": ("plain mean", "steinquad", "E[alpha]", "95 %", "goodwin.png"),
     "wind_farm.py": ("200 simulator runs", "plain average", "steinquad", "95 %", "truth"),
 }

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -29,10 +30,14 @@ from steinquad.fit import Context, Status, WarmStart
 from steinquad.measures import Draws, Measure, as_measure
 from steinquad.methods.base import Method
 from steinquad.methods.stack import Stack
+from steinquad.streaming.estimate import FIT_ROWS, drawn_rows, estimate_rows
+from steinquad.streaming.source import Columns, Source
+from steinquad.support import Support
 from steinquad.terminal.watched import watched
 
 __all__ = ["estimate", "integrate"]
 
+FEWEST_FITTED = 20  # rows of files
 MOST_NUMBERS = 200_000_000  # coordinates of all points, beyond which memory ends the process
 
 
@@ -130,39 +135,106 @@ def integrate(
 
 @float64
 def estimate(
-    data: Dataset,
+    data: Any,
     *,
+    x: Any = None,
+    value: Any = None,
+    score: Any = None,
+    support: Any = None,
     measure: Any = None,
     method: Method | None = None,
     folds: int = 0,
     seed: int = 0,
     progress: ProgressOption = None,
+    fit_rows: int | None = None,
+    client: Any = None,
 ) -> Estimate:
     """Expectation from points, values and scores that somebody already has.
 
     For draws of a Markov chain, a simulation that is already run, or any f that cannot be called
     from Python. Where f can be called, `integrate` also places the points.
 
+    Of files that memory does not hold, some rows are drawn evenly and fitted, and all of them
+    correct the fit in one pass, a batch of rows at a time: that is unbiased whatever the fit is.
+    The std is the standard error of what the fit leaves of all rows. Rows of chains may follow
+    each other: the spread of the averages of a hundred blocks counts where it is larger.
+
     Args:
-        data: the evaluations; without scores a measure is needed by every method but `MonteCarlo`.
+        data: a `Dataset`, or where the rows are: a CSV or Parquet file, a directory, a pattern
+            such as `"draws/*.parquet"`, or a list of these. Without scores a measure is needed by
+            every method but `MonteCarlo`.
+        x: of files, the columns of the points, such as `["x0", "x1"]`.
+        value: of files, the column of f; a list of columns for several integrands.
+        score: of files, the columns of the score, in the order of `x`.
+        support: of files, bounds of coordinates as `Dataset` takes them.
         measure: what the points were drawn from, when known: gives scores and support.
         method: how to estimate; by default `Stack()`, which weighs all methods that apply by what
             held-out points say of each.
         folds: cross-fit the estimate with so many folds and keep that second opinion in
-            `Estimate.check`; `Stack` does it unasked.
-        seed: of the method.
+            `Estimate.check`; `Stack` does it unasked. Of files, in how many folds the fitted rows
+            are held out, ten by default.
+        seed: of the method, and of the rows of files that are fitted.
         progress: True for a bar, in a terminal or a notebook, or a function that is called with
-            (step, total, loss) during training.
+            (step, total, loss) during training, and with (rows, all rows, spread of what the fit
+            leaves) on the way through files.
+        fit_rows: of files, how many rows are fitted, 2,000 by default; where there are no more,
+            they are estimated as a `Dataset`.
+        client: of files, a `distributed.Client` or the address of a Dask scheduler, whose workers
+            go over the rows; by default this process does.
 
     Returns:
         Mean, std and status, the model of f behind them and, where one was made, the check.
     """
-    if not isinstance(data, Dataset):
-        raise InputError(f"data is {type(data).__name__}; pass sq.Dataset(x, fx, score).")
+    of_files = {"x": x, "value": value, "score": score, "support": support}
+    of_files |= {"fit_rows": fit_rows, "client": client}
     known = None if measure is None else as_measure(measure)
+    if isinstance(data, Dataset):
+        for name, given in of_files.items():
+            if given is not None:
+                raise InputError(f"{name} is for files, but data is a Dataset; leave {name} out.")
+        chosen, seed = _as_method(method, folds), as_seed(seed)
+        with watched(progress) as report:
+            return _estimate(data, known, chosen, Context(seed, report), folds=folds)
+    several = data if isinstance(data, list | tuple) else [data]
+    if not all(isinstance(each, str | PathLike) for each in several):
+        raise InputError(
+            f"data is {type(data).__name__}; pass sq.Dataset(x, fx, score), or the path of files."
+        )
     chosen, seed = _as_method(method, folds), as_seed(seed)
-    with watched(progress) as report:
-        return _estimate(data, known, chosen, Context(seed, report), folds=folds)
+    size = FIT_ROWS if fit_rows is None else as_count("fit_rows", fit_rows, FEWEST_FITTED)
+    source = Source.open(data, Columns.of(x, value, score))
+    names = source.columns.x
+    numbers = drawn_rows(source.rows, min(size, source.rows), seed)
+    bounds = None if support is None else Support.parse(support, len(names), names)
+    part = _dataset(source, numbers, bounds, known)
+    if source.rows <= size:
+        with watched(progress) as report:
+            return _estimate(part, known, chosen, Context(seed, report), folds=folds)
+    if known is not None:
+        part = _complete(part, known)
+    return estimate_rows(
+        source,
+        numbers,
+        part,
+        known,
+        chosen,
+        folds=folds,
+        seed=seed,
+        client=client,
+        progress=progress,
+    )
+
+
+def _dataset(
+    source: Source, numbers: np.ndarray, support: Support | None, measure: Measure | None
+) -> Dataset:
+    """The rows of these numbers."""
+    if measure is not None:
+        _check_dim(len(source.columns.x), measure)
+    inside = measure.support if support is None and measure is not None else support
+    rows, columns = source.take(numbers, inside), source.columns
+    fx = rows.fx[:, 0] if columns.scalar else rows.fx
+    return Dataset(rows.x, fx, rows.score, support, names=columns.x)
 
 
 def _estimate(
@@ -189,11 +261,7 @@ def _noted(est: Estimate, sample: Sample) -> Estimate:
 
 def _complete(data: Dataset, measure: Measure) -> Dataset:
     """Support, names and scores from the measure, after checking that they go together."""
-    if data.dim != measure.dim:
-        raise InputError(
-            f"data has dim {data.dim} but the measure has dim {measure.dim}; "
-            f"pass points of shape (n, {measure.dim})."
-        )
+    _check_dim(data.dim, measure)
     if data.support is not None and data.support != measure.support:
         raise InputError(
             f"data has support {data.support} but the measure has {measure.support}; "
@@ -210,6 +278,14 @@ def _complete(data: Dataset, measure: Measure) -> Dataset:
             "remove points on the boundary of the support."
         )
     return data.completed(score, measure.support, measure.names)
+
+
+def _check_dim(dim: int, measure: Measure) -> None:
+    if dim != measure.dim:
+        raise InputError(
+            f"data has dim {dim} but the measure has dim {measure.dim}; "
+            f"pass points of shape (n, {measure.dim})."
+        )
 
 
 def _evaluate(f: Callable[[Any], Any], x: Array, vectorized: bool) -> Array:

@@ -35,7 +35,7 @@ class Estimate:
         stats: what method and design have to report.
         check: the cross-fitted second opinion, where one was asked for or the method makes it.
         candidates: a row for every method that was considered.
-        values: of f at the points that were used, (n, k).
+        values: of f at the points that were fitted, (n, k); of files some rows.
         fit: the model of f, its integral and its training.
         space: what completes points for the model.
         binomial: limits of outputs that take two values, one of them seldom: their intervals are
@@ -156,6 +156,11 @@ class Estimate:
             know.
         """
         constant = np.ptp(self.values, axis=0) == 0
+        if len(self.values) < self.n:  # of files: an output may vary at other rows
+            constant &= ~(np.diag(self.covariance) > 0)
+            if self.binomial is not None:
+                one_value = np.isin(self.binomial.share, (0.0, 1.0))
+                constant = np.where(self.binomial.applies, one_value, constant)
         counted = np.zeros_like(constant) if self.binomial is None else self.binomial.applies
         record = {
             "mean": self.mean,

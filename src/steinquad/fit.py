@@ -23,6 +23,7 @@ __all__ = [
     "Status",
     "StatusCode",
     "WarmStart",
+    "heaviest_share",
     "left_open",
 ]
 
@@ -257,12 +258,12 @@ class Fit:
         Args:
             data: of which all outputs are constant.
         """
-        k = data.outputs
+        k, proven = data.outputs, left_open(data.n, heaviest_share(data))
         return cls(
             theta0=data.fx[0],
             covariance=np.zeros((k, k)),
             model=ConstantModel(data.fx[0], np.zeros(k)),
-            status=Status("constant", f"f takes the same value {left_open(data)}, {NOTHING_TOLD}"),
+            status=Status("constant", f"f takes the same value {proven}, {NOTHING_TOLD}"),
             fitted=data.fx,
         )
 
@@ -283,20 +284,24 @@ class Fit:
         )
 
 
-def left_open(data: Dataset, heaviest: float | None = None) -> str:
+def heaviest_share(data: Dataset) -> float | None:
+    """Share of the weight that the heaviest point has; None where points are no sample."""
+    weights = data.effective_weights
+    return float(weights.max() / weights.sum()) if data.sampled else None
+
+
+def left_open(n: int, heaviest: float | None) -> str:
     """Where equal values were seen, and what they prove: the middle of a sentence.
 
     Args:
-        data: of which some outputs do not vary.
-        heaviest: share of the weight that one independent draw has at most; by default that of the
-            heaviest point. A place with more of the probability that `n` draws would hardly miss
-            is the larger, the more weight a draw may have.
+        n: number of points.
+        heaviest: share of the weight that one independent draw has at most. A place with more of
+            the probability that `n` draws would hardly miss is the larger, the more weight a draw
+            may have. None where the points are no sample.
     """
-    told = f"at all {data.n} points, which proves little"
-    if not data.sampled:
-        return told
+    told = f"at all {n} points, which proves little"
     if heaviest is None:
-        heaviest = float(data.effective_weights.max() / data.effective_weights.sum())
+        return told
     share = 1.0 - UNSEEN**heaviest
     return f"{told}: up to {share:.1%} of the probability may be where no point was"
 

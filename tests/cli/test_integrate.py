@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from small_files import frame_of, named, normal_rows, written
 
 import steinquad as sq
 
@@ -145,3 +146,69 @@ def test_a_suspect_answer_is_printed_and_exits_with_3(command, table):
         "--method", "mc", "--json",
     )  # fmt: skip
     assert code == 3 and json.loads(out.out)["status"] == "suspect" and out.err == ""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return written(tmp_path / "draws", frame_of(normal_rows(3000, 2)), (700, 2000))
+
+
+FILES = ["--x", "x0,x1", "--score", "s0,s1", "--value", "f0", "--method", "polynomial"]
+
+
+@pytest.mark.parametrize("pattern", ["", "*.parquet"])
+def test_a_directory_and_a_pattern(command, folder, pattern):
+    code, out = command("integrate", folder / pattern, *FILES, "--seed", "3", "--json")
+    record = json.loads(out.out)
+    same = sq.estimate(folder, **(named(2) | {"value": "f0"}), method=sq.Polynomial(), seed=3)
+    assert code == 0 and out.err == ""
+    assert (record["mean"], record["std"], record["n"]) == (same.mean, same.std, 3000)
+    assert record["stats"]["fitted_rows"] == 2000 and record["stats"]["files"] == 3
+
+
+def test_one_file_is_read_whole_unless_it_is_large(command, folder, monkeypatch):
+    file = folder / "001.parquet"
+
+    def fitted(*options):
+        code, out = command("integrate", file, *FILES, "--json", *options)
+        assert code == 0
+        return json.loads(out.out)["stats"].get("fitted_rows")
+
+    assert fitted() is None
+    assert fitted("--fit-rows", "300") == 300
+    monkeypatch.setattr("steinquad.cli.integrate.IN_MEMORY", 1000)
+    assert fitted("--fit-rows", "400") == 400
+    file.unlink()
+    written(folder, frame_of(normal_rows(3000, 2)))
+    file = folder / "000.parquet"
+    assert fitted() == 2000
+    assert fitted("--weights", "f2") is None  # which only a whole file has
+
+
+def test_text_and_figure_of_files(command, folder, tmp_path):
+    code, out = command("integrate", folder, *FILES, "--figure", tmp_path / "fit.png")
+    assert code == 0 and "n = 3000" in out.out and "2000 of 3000 rows" in " ".join(out.out.split())
+    assert (tmp_path / "fit.png").stat().st_size > 5000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--groups", "word"], "--groups is for one file that is read whole"),
+        (["--noise", "f0", "--fit-rows", "99"], "--noise is for one file that is read whole"),
+        (["--fit-rows", "3"], "fit_rows is 3; give an integer of at least 20"),
+        (["--x", "x0,zz"], "has no one column 'zz'; it has x0, x1, s0"),
+        (["--value", "word"], "has column 'word', which is not numeric"),
+        (["--support", "0=0:"], "outside of the support"),
+        (["--client", "nonsense://1"], "client is 'nonsense://1', where no Dask"),
+    ],
+)
+def test_wrong_input_of_files_is_one_line(command, folder, arguments, message):
+    code, out = command("integrate", folder, *FILES, *arguments)
+    assert code == 2 and message in out.err
+    assert out.err.count("\n") == 1 and "Traceback" not in out.err
+
+
+def test_a_directory_without_files(command, tmp_path):
+    code, out = command("integrate", tmp_path, *FILES)
+    assert code == 2 and "is a directory without CSV or Parquet files" in out.err

@@ -1,12 +1,13 @@
 """The template that makes an answer of a fit, on methods of a few lines."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpyro.distributions as dist
 import pytest
 
 import steinquad as sq
+from steinquad.checking.folds import folds_of
 from steinquad.fit import ConstantModel
 
 NORMAL = dist.Normal(0, 1)
@@ -99,3 +100,21 @@ class NoStd(sq.Method):
 def test_an_answer_without_a_finite_std_is_not_converged():
     status = NoStd().estimate(sq.Dataset([0.0, 1.0], [1.0, 2.0])).status
     assert status.code == "not_finite" and "finite mean and std" in status.message
+
+
+@pytest.mark.parametrize("d", [1, 2, 5])
+def test_held_out_values_in_closed_form_by_refits_and_of_averages(d):
+    x = np.random.default_rng(d).standard_normal((60, d))
+    data = sq.Dataset(x, np.exp(0.3 * x[:, 0]), -x)
+    split = folds_of(data, 5, 0)
+    closed = sq.Polynomial(order=1)
+    fit = closed.fit(data, None, sq.Context(split=split))
+    values = closed.held_out_values(fit, data, None, sq.Context())
+    assert values is fit.held_out
+    refitted = closed.held_out_values(replace(fit, held_out=None), data, None, sq.Context())
+    by_hand = closed.hold_out(split, data, None, fit, sq.Context())
+    np.testing.assert_allclose(refitted.values, by_hand.values, rtol=1e-12)
+    assert refitted.theta0.shape == (5, 1)
+    average = sq.MonteCarlo()
+    fit = average.fit(data, None, sq.Context())
+    assert average.held_out_values(fit, data, None, sq.Context()).values is data.fx

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.progress import MofNCompleteColumn, TimeElapsedColumn
 
 from steinquad.terminal import progress
-from steinquad.terminal.progress import drawn_bar, progress_bar
+from steinquad.terminal.progress import drawn_bar, per_second, progress_bar
 
 
 @pytest.fixture
@@ -47,3 +47,12 @@ def test_nothing_is_drawn_for_json_or_into_a_log(screen, capsys, monkeypatch):
 def test_an_error_in_the_block_is_not_swallowed(screen):
     with pytest.raises(ZeroDivisionError), progress_bar():
         raise ZeroDivisionError
+
+
+def test_steps_a_second_in_place_of_the_number(monkeypatch):
+    clock, steps = iter([10.0, 12.0, 18.0]), []
+    monkeypatch.setattr(progress, "monotonic", lambda: next(clock))
+    move = per_second(lambda *step: steps.append(step))
+    move(100, 900, 0.5)
+    move(800, 900, 0.5)
+    assert steps == [(100, 900, 50.0), (800, 900, 100.0)]

@@ -45,6 +45,12 @@ def test_a_bar_in_a_terminal(screen):
     assert "fitting" in screen.getvalue() and "step 3" in screen.getvalue()
 
 
+def test_a_bar_with_its_rate(screen):
+    with watched(True, label="rows", rate=True) as report:
+        report(3_000_000, 9_000_000, 0.25)
+    assert "rows/s" in screen.getvalue() and "loss" not in screen.getvalue()
+
+
 def test_a_bar_in_a_notebook(screen, monkeypatch):
     monkeypatch.setattr(notebook, "in_notebook", lambda: True)
     steps = []

@@ -13,6 +13,7 @@ import numpy as np
 from steinquad._types import Array
 from steinquad.binomial import Binomial
 from steinquad.checking.standard_error import weighted_mean
+from steinquad.checking.tally import Tally
 from steinquad.dataset import Dataset
 from steinquad.fit import (
     NOTHING_TOLD,
@@ -22,6 +23,7 @@ from steinquad.fit import (
     HeldOutValues,
     Model,
     Status,
+    heaviest_share,
     left_open,
 )
 from steinquad.points import Points
@@ -31,6 +33,7 @@ __all__ = [
     "beside_averages",
     "check_with_counted",
     "fit_of_counted",
+    "sentences_of_values",
     "told_of_values",
     "with_counted",
 ]
@@ -190,50 +193,78 @@ def _row(row: Mapping[str, Any], applies: np.ndarray) -> Mapping[str, Any]:
 
 
 def _sentences(few: Binomial | None, data: Dataset) -> list[str]:
-    """One for outputs with one value, one for those that are 0 or 1 only, one for few events."""
-    same = data.constant
+    return sentences_of_values(
+        few,
+        Tally.of(data.fx),
+        heaviest_share(data),
+        dependent=data.groups is not None,
+        weighted=data.weights is not None,
+    )
+
+
+def sentences_of_values(
+    few: Binomial | None,
+    tally: Tally,
+    heaviest: float | None,
+    *,
+    dependent: bool = False,
+    weighted: bool = False,
+) -> list[str]:
+    """One for outputs with one value, one for those that are 0 or 1 only, one for few events.
+
+    Args:
+        few: which outputs are counted, if any.
+        tally: of the values of all outputs.
+        heaviest: see `steinquad.fit.left_open`.
+        dependent: whether draws depend on each other, so that they are worth fewer.
+        weighted: whether some points count more than others.
+    """
+    same, outputs = tally.constant, len(tally.low)
     counted = np.zeros_like(same) if few is None else few.applies
     told = []
     for value in (0.0, 1.0):
-        which = np.flatnonzero(same & counted & (data.fx[0] == value))
+        which = np.flatnonzero(same & counted & (tally.low == value))
         if few is not None and len(which):
             told.append(
-                f"{_named(which, data)} {value:g} "
-                f"{left_open(data, float(few.heaviest[which].max()))}; the limits are Clopper and "
-                "Pearson's, for an indicator, which is 0 or 1: what any other f is elsewhere no "
-                "std can say"
+                f"{_named(which, outputs)} {value:g} "
+                f"{left_open(tally.n, float(few.heaviest[which].max()))}; the limits are Clopper "
+                "and Pearson's, for an indicator, which is 0 or 1: what any other f is elsewhere "
+                "no std can say"
             )
     which = np.flatnonzero(same & ~counted)
     if len(which):
-        told.append(f"{_named(which, data)} constant {left_open(data)}, {NOTHING_TOLD}")
+        proven = left_open(tally.n, heaviest)
+        told.append(f"{_named(which, outputs)} constant {proven}, {NOTHING_TOLD}")
     which = np.flatnonzero(counted & ~same)
     if few is not None and len(which):
-        told.append(_events(few, data, which))
+        told.append(_events(few, tally, which, dependent, weighted))
     return told
 
 
-def _events(few: Binomial, data: Dataset, which: np.ndarray) -> str:
+def _events(
+    few: Binomial, tally: Tally, which: np.ndarray, dependent: bool, weighted: bool
+) -> str:
     """How few events there are, of the output that has the fewest of them."""
     mean = few.share > 0.5
     rare = np.where(mean, few.low, few.high)
-    counts = np.sum(data.fx == rare, axis=0)
+    counts = np.where(mean, tally.at_low, tally.at_high)
     j = int(which[np.argmin(counts[which])])
-    told = f"{_named(np.array([j]), data)} {rare[j]:g} at {counts[j]} of {data.n} points"
-    if data.groups is not None and (size := round(few.size[j])) < data.n:
+    told = f"{_named([j], len(mean))} {rare[j]:g} at {counts[j]} of {tally.n} points"
+    if dependent and (size := round(few.size[j])) < tally.n:
         told += f", which are worth {size} independent ones"
-    if data.weights is not None:
+    if weighted:
         told += f" with {min(few.share[j], 1 - few.share[j]):.2g} of the weight"
     more = len(which) - 1
     told += f", and {more} more output{'s' * (more > 1)} likewise" * (more > 0)
     told += ": the limits are Clopper and Pearson's"
-    if not np.isin(data.fx[:, which], (0.0, 1.0)).all():
+    if not tally.indicator[which].all():
         told += ", for an f that has no third value"
     return f"{told}; for narrower ones add points, or integrate what is behind the threshold"
 
 
-def _named(which: Sequence[int] | np.ndarray, data: Dataset) -> str:
+def _named(which: Sequence[int] | np.ndarray, outputs: int) -> str:
     """The outputs and the verb that follows."""
-    if data.outputs == 1:
+    if outputs == 1:
         return "f is"
     names = ", ".join(str(j) for j in which[:MOST_NAMED])
     if len(which) > MOST_NAMED:

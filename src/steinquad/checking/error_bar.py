@@ -17,7 +17,7 @@ from steinquad._types import Array
 from steinquad.checking.held_out import HeldOut
 from steinquad.fit import Check, Fit, Status
 
-__all__ = ["check_of", "checked", "distance", "widened", "with_std"]
+__all__ = ["OWN_SHARE", "check_of", "checked", "distance", "widened", "with_std"]
 
 OWN_SHARE = 10.0  # of the cross-fitted std up to which the fit's own, if wider, counts
 TOO_FAR = 3.0  # standard errors between the two opinions that make an estimate suspect

@@ -5,9 +5,10 @@ import numpy as np
 from steinquad._types import Array
 from steinquad.binomial import Binomial
 from steinquad.checking.standard_error import SHORTEST, effective_sample_size
+from steinquad.checking.tally import Tally
 from steinquad.dataset import Dataset
 
-__all__ = ["few_events"]
+__all__ = ["few_events", "few_of_counts"]
 
 FEW = 10  # points with either value, below which a standard error says little
 
@@ -15,27 +16,19 @@ FEW = 10  # points with either value, below which a standard error says little
 def few_events(data: Dataset) -> Binomial | None:
     """The outputs with fewer than ten points of one of two values; None where there is none.
 
-    Each output by itself: zeros and ones are an indicator, also where all are the same. Of other
-    values there are exactly two, one of which repeats, or both where one is zero: a single value
-    among zeros may be any size that a rare loss can have.
+    Each output by itself; `Tally.two_values` says which are of two values.
 
     Args:
         data: values without noise; points that are no sample have no binomial limits.
     """
     if not data.sampled or data.noise is not None:
         return None
-    low, high = data.fx.min(axis=0), data.fx.max(axis=0)
-    at_low, at_high = data.fx == low, data.fx == high
-    counts = np.sort([at_low.sum(axis=0), at_high.sum(axis=0)], axis=0)
-    repeat = np.where((low == 0) | (high == 0), counts[0], counts[1]) > 1
-    two = (at_low | at_high).all(axis=0) & repeat & (high > low)
-    indicator = np.isin(data.fx, (0.0, 1.0)).all(axis=0)
-    two |= indicator
+    tally = Tally.of(data.fx)
+    two, (low, high) = tally.two_values, tally.levels
     if not two.any():
         return None
-    low, high = np.where(indicator, 0.0, low), np.where(indicator, 1.0, high)
     at_high = data.fx == high
-    raw = np.minimum(at_high.sum(axis=0), (~at_high).sum(axis=0))
+    raw = np.minimum(tally.higher, tally.n - tally.higher)
     weights = data.effective_weights / data.effective_weights.sum()
     rarer = np.where(weights @ at_high > 0.5, ~at_high, at_high)
     rare = weights @ rarer  # exactly zero where there is none
@@ -44,6 +37,21 @@ def few_events(data: Dataset) -> Binomial | None:
     heaviest = np.minimum(weights.max() / worth, 1.0)
     size = np.divide(rare * worth, weights**2 @ rarer, out=1 / heaviest, where=rare > 0)
     applies = two & (raw * worth < FEW)
+    return Binomial(applies, low, high, share, size, heaviest) if applies.any() else None
+
+
+def few_of_counts(tally: Tally, worth: Array) -> Binomial | None:
+    """The same of independent draws of equal weight, from how often each value was seen.
+
+    Args:
+        tally: of all draws.
+        worth: how many independent draws each is worth, at most one, (k,).
+    """
+    (low, high), higher = tally.levels, tally.higher
+    size = tally.n * worth
+    applies = tally.two_values & (np.minimum(higher, tally.n - higher) * worth < FEW)
+    heaviest = np.minimum(1 / size, 1.0)
+    share = higher / tally.n
     return Binomial(applies, low, high, share, size, heaviest) if applies.any() else None
 
 

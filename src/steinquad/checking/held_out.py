@@ -20,7 +20,7 @@ from steinquad.fit import Fit
 from steinquad.measures.base import Measure
 from steinquad.points import Points
 
-__all__ = ["HeldOut", "residuals"]
+__all__ = ["HeldOut", "corrected_values", "residuals"]
 
 
 def residuals(values: Array, split: Sequence[np.ndarray], predicted: Iterable[Array]) -> Array:
@@ -35,6 +35,17 @@ def residuals(values: Array, split: Sequence[np.ndarray], predicted: Iterable[Ar
     for rows, own in zip(split, predicted, strict=True):
         left[rows] -= own
     return left
+
+
+def corrected_values(fit: Fit, points: Points, fx: Array) -> Array:
+    """`theta0 + f - g` at points, (n, k): its average over draws that g has not seen is unbiased.
+
+    Args:
+        fit: theta0 and the model g.
+        points: where.
+        fx: values of f there, (n, k).
+    """
+    return fit.theta0 + (fx - fit.predict(points)[0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +94,7 @@ class HeldOut:
         theta0, values = np.empty_like(data.fx), np.empty_like(data.fx)
         for fit, own in zip(fits, split, strict=True):
             theta0[own] = fit.theta0
-            values[own] = fit.theta0 + (data.fx[own] - fit.predict(points.take(own))[0])
+            values[own] = corrected_values(fit, points.take(own), data.fx[own])
         held = data.take(rows)
         return cls(
             values=values[rows],

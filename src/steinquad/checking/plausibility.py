@@ -1,5 +1,7 @@
 """What the values themselves say against an answer, whichever method made it."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from steinquad._types import Array
@@ -7,7 +9,16 @@ from steinquad.checking.standard_error import far_from_average
 from steinquad.dataset import Dataset
 from steinquad.fit import Fit, Status
 
-__all__ = ["beside_average", "copies_told", "in_finite_numbers", "well_informed"]
+__all__ = [
+    "Mass",
+    "beside_average",
+    "contradicted",
+    "copies_told",
+    "enough_of",
+    "in_finite_numbers",
+    "informed",
+    "well_informed",
+]
 
 # Points that carry the integral, (sum f)^2 / sum f^2. Around 100 the plain average is uncertain by
 # a tenth of itself; far below, no method can know what f is like where its mass lies.
@@ -29,7 +40,18 @@ def beside_average(status: Status, mean: Array, data: Dataset) -> Status:
     """
     if not data.sampled or status.doubtful or status.final:
         return status
-    if far_from_average(mean, data.fx, data.effective_weights, data.groups).max() <= 1:
+    far = far_from_average(mean, data.fx, data.effective_weights, data.groups)
+    return contradicted(status, far)
+
+
+def contradicted(status: Status, far: Array) -> Status:
+    """The status of an answer; suspect where an output is too far from its plain average.
+
+    Args:
+        status: of the answer so far; kept where it is suspect, constant or not finite already.
+        far: distances over what chance explains, (k,).
+    """
+    if status.doubtful or status.final or far.max() <= 1:
         return status
     return Status(
         "suspect",
@@ -59,13 +81,46 @@ def well_informed(fit: Fit, data: Dataset) -> Status:
     if not data.sampled or status.final:
         return status
     w = data.effective_weights / data.effective_weights.sum()
-    squares = w**2 @ data.fx**2
-    sums, sizes = w @ data.fx, w @ np.abs(data.fx)
-    varying = ~data.constant
-    carried = np.divide(sums**2, squares, out=np.full_like(sums, np.inf), where=varying)
-    carried[carried > data.n / 2] = np.inf  # f is well spread, however few the points
+    mass = Mass(w @ data.fx, w @ np.abs(data.fx), w**2 @ data.fx**2, data.n)
     counted = np.isin(data.fx, (0.0, 1.0)).all(axis=0)  # what is counted has a known variance
-    carried[counted if fit.binomial is None else counted | fit.binomial.applies] = np.inf
+    if fit.binomial is not None:
+        counted = counted | fit.binomial.applies
+    if fit.check is None:
+        enough = np.full(data.outputs, FEW)
+    else:
+        spread = np.where(data.constant, 1.0, data.fx.std(axis=0))
+        enough = enough_of(fit.check.residual / spread)
+    return informed(status, mass, counted | data.constant, enough)
+
+
+class Mass(NamedTuple):
+    """Where the integral of each output is, by weighted sums over points.
+
+    Attributes:
+        sums: of f, (k,), with weights that add up to one.
+        sizes: of its absolute values, (k,).
+        squares: of squares of weight times f, (k,).
+        n: number of points.
+    """
+
+    sums: Array
+    sizes: Array
+    squares: Array
+    n: int
+
+
+def informed(status: Status, mass: Mass, exempt: np.ndarray, enough: Array) -> Status:
+    """The status with what `well_informed` says, from sums over points that are a sample.
+
+    Args:
+        status: of the answer so far.
+        mass: sums of all points.
+        exempt: outputs that do not vary or whose events are counted, (k,).
+        enough: how many points have to carry the integral, (k,).
+    """
+    sums, sizes, squares, n = mass
+    carried = np.divide(sums**2, squares, out=np.full_like(sums, np.inf), where=~exempt)
+    carried[carried > n / 2] = np.inf  # f is well spread, however few the points
     cancels = np.abs(sums) < 0.5 * sizes
     # Cancelling outputs come last: they are less of a worry than concentrated ones.
     worst = int(np.argmin(np.where(cancels & (carried < RATHER_FEW), RATHER_FEW - 1, carried)))
@@ -77,17 +132,20 @@ def well_informed(fit: Fit, data: Dataset) -> Status:
         note = f"f nearly cancels out: the average{where} is {left:.1%} of its average size"
         return _noted(status, note + ", so compare the std with the latter")
     note = f"few informative points: about {max(carried[worst], 1):.0f} carry the integral{where}"
-    if carried[worst] >= _enough(fit, data, worst) or status.code == "suspect":
+    if carried[worst] >= enough[worst] or status.code == "suspect":
         return _noted(status, note)
     return Status("suspect", f"{note}; the std cannot know what no point has seen: add points")
 
 
-def _enough(fit: Fit, data: Dataset, output: int) -> float:
-    """How many points have to carry the integral of an output."""
-    if fit.check is None:
-        return FEW
-    left = fit.check.residual[output] / data.fx[:, output].std()
-    return next((enough for share, enough in ENOUGH_HELD_OUT if left <= share), FEW)
+def enough_of(left: Array) -> Array:
+    """How many points have to carry the integral where points have been held out, (k,).
+
+    Args:
+        left: share of the spread of f that is left of them, (k,).
+    """
+    return np.array(
+        [next((n for share, n in ENOUGH_HELD_OUT if each <= share), FEW) for each in left]
+    )
 
 
 def copies_told(status: Status, distinct: int, given: int) -> Status:

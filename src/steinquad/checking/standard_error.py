@@ -13,10 +13,13 @@ __all__ = [
     "ROUNDING",
     "above_rounding",
     "autocorrelated",
+    "beyond_chance",
     "effective_sample_size",
     "far_from_average",
+    "freedom_left",
     "group_sums",
     "robust_standard_error",
+    "spread_of_sums",
     "standard_error",
     "tail_freedom",
     "weighted_mean",
@@ -163,8 +166,18 @@ def far_from_average(mean: Array, values: Array, weights: Array, groups: Any) ->
         The distance in standard errors over what chance explains; above 1 is too far.
     """
     error, dof = standard_error(values, weights, groups)
-    gap = np.abs(mean - weighted_mean(values, weights))
-    limit = stdtrit(dof, 1 - FALSE_ALARM / 2) * error
+    return beyond_chance(mean - weighted_mean(values, weights), error, dof)
+
+
+def beyond_chance(gap: Array, error: Array, dof: float) -> Array:
+    """Distances (m,) over what chance explains of them; above 1 is too far.
+
+    Args:
+        gap: differences that should be zero.
+        error: their standard errors.
+        dof: degrees of freedom of these.
+    """
+    gap, limit = np.abs(gap), stdtrit(dof, 1 - FALSE_ALARM / 2) * error
     return np.divide(gap, limit, out=np.zeros_like(gap), where=limit > 0)
 
 
@@ -182,6 +195,15 @@ def group_sums(values: Array, weights: Array, groups: np.ndarray) -> Array:
     return np.stack([centered[groups == g].sum(axis=0) for g in np.unique(groups)])
 
 
+def spread_of_sums(sums: Array) -> Array:
+    """Standard error of a mean by what each group adds to it, (groups, m) -> (m,).
+
+    Args:
+        sums: as `group_sums` gives them, of at least two groups.
+    """
+    return np.sqrt(np.sum(sums**2, axis=0) * len(sums) / (len(sums) - 1))
+
+
 def tail_freedom(values: Array, weights: Array) -> Array:
     """Degrees of freedom that the kurtosis leaves: n for normal values, few if few points tell.
 
@@ -195,10 +217,19 @@ def tail_freedom(values: Array, weights: Array) -> Array:
     total = squares.sum(axis=0)
     freedom = np.full(len(total), np.inf)
     varying = total > 0
-    # The share is kappa / n, so that the next line is 2 n / (kappa - 1).
     share = np.sum(squares[:, varying] ** 2, axis=0) / total[varying] ** 2
-    freedom[varying] = 2.0 / np.maximum(share - 1.0 / len(values), 1e-12)
+    freedom[varying] = freedom_left(share, len(values))
     return freedom
+
+
+def freedom_left(share: Array, n: int) -> Array:
+    """Degrees of freedom, 2 n / (kappa - 1), of a mean square of n values with kurtosis kappa.
+
+    Args:
+        share: kappa / n, the sum of fourth powers over the square of that of squares.
+        n: number of values.
+    """
+    return 2.0 / np.maximum(share - 1.0 / n, 1e-12)
 
 
 def weighted_mean(values: Array, weights: Array) -> Array:
@@ -226,5 +257,4 @@ def _independent(values: Array, weights: Array) -> Array:
 
 
 def _between(values: Array, weights: Array, groups: np.ndarray) -> Array:
-    sums = group_sums(values, weights, groups)
-    return np.sqrt(np.sum(sums**2, axis=0) * len(sums) / (len(sums) - 1))
+    return spread_of_sums(group_sums(values, weights, groups))

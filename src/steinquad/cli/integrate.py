@@ -1,6 +1,7 @@
-"""`steinquad integrate FILE`: an expectation from points, values and scores in a table."""
+"""`steinquad integrate FILES`: an expectation from points, values and scores in tables."""
 
 import json
+from glob import has_magic
 from pathlib import Path
 from typing import Annotated
 
@@ -22,9 +23,16 @@ from steinquad.terminal.progress import progress_bar
 
 __all__ = ["integrate"]
 
+IN_MEMORY = 2**28  # bytes of a single file, up to which it is read whole
+
 
 def integrate(
-    file: Annotated[Path, typer.Argument(help="CSV or Parquet file, a row a point.")],
+    files: Annotated[
+        Path,
+        typer.Argument(
+            help="CSV or Parquet file, a row a point; a directory of such files, or a pattern."
+        ),
+    ],
     x: Annotated[str, typer.Option(help="Columns of the points, e.g. x0,x1.")],
     value: Annotated[str, typer.Option(help="Column(s) of f at the points, e.g. f0.")],
     score: Annotated[str | None, typer.Option(help="Columns of the score, like --x.")] = None,
@@ -40,32 +48,65 @@ def integrate(
     seed: Annotated[int, typer.Option(help="Seed of the method.")] = 0,
     as_json: AsJson = False,
     figure: Annotated[Path | None, typer.Option(help="Save a figure of the fit here.")] = None,
+    fit_rows: Annotated[
+        int | None, typer.Option(help="Fit so many rows, go over all others in batches.")
+    ] = None,
+    client: Annotated[
+        str | None, typer.Option(help="Address of a Dask scheduler, to go over the rows.")
+    ] = None,
 ) -> None:
-    """Estimate E[f] from points, values and scores in a file."""
+    """Estimate E[f] from points, values and scores in files.
+
+    A file of up to 256 MiB is read whole. Of a larger one, of several files, and with --fit-rows
+    or --client, 2,000 rows are fitted and all of them correct the fit, a batch at a time.
+    """
     # Here rather than in the registry, whose message does not name the option.
     if method not in registry.names():
         raise InputError(f"--method is {method!r}; choose one of {', '.join(registry.names())}.")
-    needed = {file: "the file of the points"}
+    needed = {files: "the file of the points"}
     if figure is not None:  # before the fit, so that it is not lost to a wrong name
         check_output(figure, "--figure", endings=figure_endings(), needed=needed)
-    table = read_table(file)
-    points = select(table, "--x", x)
-    values = select(table, "--value", value)
-    data = sq.Dataset(
-        points,
-        # One column is one integrand, whose answer is a number and not an array.
-        values[:, 0] if values.shape[1] == 1 else values,
-        score=None if score is None else select(table, "--score", score),
-        support=None if support is None else parse_support(support),
-        weights=None if weights is None else select(table, "--weights", weights)[:, 0],
-        names=column_names(x),
-        noise=None if noise is None else select(table, "--noise", noise),
-        groups=None if groups is None else select(table, "--groups", groups)[:, 0],
-    )
-    with progress_bar(enabled=not as_json) as progress:
+    chosen = registry.method_named(method)
+    bounds = None if support is None else parse_support(support)
+    per_row = {"--weights": weights, "--noise": noise, "--groups": groups}
+    asked = fit_rows is not None or client is not None
+    if asked or _large(files, of_one=not any(per_row.values())):
+        for option, column in per_row.items():
+            if column is not None:
+                raise InputError(
+                    f"{option} is for one file that is read whole; leave it out, or give one file "
+                    "without --fit-rows and --client."
+                )
+        columns = column_names(value)
         answer = sq.estimate(
-            data, method=registry.method_named(method), seed=seed, progress=progress
+            files,
+            x=column_names(x),
+            value=columns[0] if len(columns) == 1 else columns,
+            score=None if score is None else column_names(score),
+            support=bounds,
+            method=chosen,
+            seed=seed,
+            progress=not as_json,
+            fit_rows=fit_rows,
+            client=client,
         )
+    else:
+        table = read_table(files)
+        points = select(table, "--x", x)
+        values = select(table, "--value", value)
+        data = sq.Dataset(
+            points,
+            # One column is one integrand, whose answer is a number and not an array.
+            values[:, 0] if values.shape[1] == 1 else values,
+            score=None if score is None else select(table, "--score", score),
+            support=bounds,
+            weights=None if weights is None else select(table, "--weights", weights)[:, 0],
+            names=column_names(x),
+            noise=None if noise is None else select(table, "--noise", noise),
+            groups=None if groups is None else select(table, "--groups", groups)[:, 0],
+        )
+        with progress_bar(enabled=not as_json) as progress:
+            answer = sq.estimate(data, method=chosen, seed=seed, progress=progress)
     if as_json:
         typer.echo(json.dumps(answer.to_dict()))
     else:
@@ -77,6 +118,13 @@ def integrate(
         with replaced(figure, "--figure", needed=needed) as partial:
             answer.plot(path=partial)
     exit_if_suspect(answer.status)
+
+
+def _large(files: Path, *, of_one: bool) -> bool:
+    """Whether there are several files or, where one may be, it is larger than `IN_MEMORY`."""
+    if files.is_file():
+        return of_one and files.stat().st_size > IN_MEMORY
+    return files.is_dir() or has_magic(str(files))
 
 
 def _candidates(answer: sq.Estimate) -> Table:

@@ -10,19 +10,13 @@ import pyarrow.parquet
 
 from steinquad._types import Array
 from steinquad.errors import InputError, shown
+from steinquad.streaming.source import is_numeric
 from steinquad.studies.calls.answers import number_in
 from steinquad.terminal.plain import listed
 
 __all__ = ["column_names", "parse_support", "read_table", "safe_for_spreadsheets", "select"]
 
 LONGEST_INDEX = 9  # digits; what is longer is a name
-NUMERIC = (
-    pa.types.is_integer,
-    pa.types.is_floating,
-    pa.types.is_decimal,
-    pa.types.is_boolean,
-    pa.types.is_null,
-)
 FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n")  # how a text begins that is taken for one
 
 
@@ -88,7 +82,7 @@ def _numbers(column: pa.ChunkedArray, named: str) -> Array:
     """
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     texts = pa.types.is_string(kind) or pa.types.is_large_string(kind)
-    if not (texts or any(is_kind(kind) for is_kind in NUMERIC)):
+    if not (texts or is_numeric(kind)):
         raise InputError(f"{named}, which is not numeric but {kind}.")
     if not texts:
         return np.asarray(column.to_numpy(), dtype=np.float64)

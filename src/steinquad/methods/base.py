@@ -24,12 +24,13 @@ from steinquad.designs import IID, Design, Sobol
 from steinquad.designs.quantiles import has_quantiles
 from steinquad.errors import InputError, shown
 from steinquad.estimate import Estimate
-from steinquad.fit import Context, Fit
+from steinquad.fit import Context, Fit, HeldOutValues
 from steinquad.measures.base import Measure
 
 __all__ = ["Method", "check_choices"]
 
 NOTHING_GIVEN = Context()
+REFITS = 5  # folds of methods that have to be refitted to hold points out
 
 
 class Method(ABC):
@@ -262,6 +263,27 @@ class Method(ABC):
             )
         fits = [self.refit_without(rows, data, measure, full, context) for rows in split]
         return HeldOut.of(fits, split, data, measure)
+
+    def held_out_values(
+        self, fit: Fit, data: Dataset, measure: Measure | None, context: Context
+    ) -> HeldOutValues:
+        """The data under fits that have not seen them: the fit's own, else by few refits.
+
+        Args:
+            fit: to all of the data; those that hold points out in closed form were asked to by
+                `Context.split`.
+            data: all of the data.
+            measure: what they were drawn from, when known.
+            context: seed and progress of the refits.
+        """
+        if self.averages or data.constant.all():
+            return HeldOutValues(data.fx, fit.theta0[None])
+        if fit.held_out is not None:
+            return fit.held_out
+        split = folds_of(data, min(REFITS, data.n // 2), context.seed)
+        fits = [self.refit_without(rows, data, measure, fit, context) for rows in split]
+        values = HeldOut.of(fits, split, data, measure).values
+        return HeldOutValues(values, np.stack([each.theta0 for each in fits]))
 
 
 def check_choices(method: Method, **allowed: Sequence[str]) -> None:

@@ -45,7 +45,6 @@ FAR_BEHIND, FAR_BEHIND_WITH_FEWER = 3.0, 4.0
 # Share of the mean square that others leave of any output, which those components may make up that
 # methods with folds of their own are not asked about.
 SPARED = 0.05
-REFITS = 5  # folds of methods that have to be refitted
 
 
 def _family() -> tuple[Method, ...]:
@@ -283,7 +282,7 @@ class _Task:
         finite = np.isfinite(fit.mean).all() and np.isfinite(fit.std).all()
         if fit.model is None or not (finite or method.averages):
             return _Member(method, fit, note=fit.status.message)
-        data, values = self.data, self._held_out(method, fit, part)
+        data, values = self.data, method.held_out_values(fit, part, self.measure, self.context)
         if not asked.all():
             mean = weighted_mean(data.fx, data.effective_weights)
             std, _ = standard_error(data.fx, data.effective_weights, data.groups)
@@ -305,19 +304,6 @@ class _Task:
     def of_outputs(self, left: Array) -> Array:
         """What is left of each output, (k,), where `left` is of what is fitted, (r,) or (k,)."""
         return left if self.components is None else self.components.left_of_outputs(left)
-
-    def _held_out(self, method: Method, fit: Fit, data: Dataset) -> HeldOutValues:
-        """The points under fits that have not seen them."""
-        if method.averages:
-            return HeldOutValues(data.fx, fit.theta0[None])
-        if fit.held_out is not None:
-            return fit.held_out
-        split = folds_of(data, min(REFITS, data.n // 2), self.context.seed)
-        fits = [
-            method.refit_without(rows, data, self.measure, fit, self.context) for rows in split
-        ]
-        values = HeldOut.of(fits, split, data, self.measure).values
-        return HeldOutValues(values, np.stack([each.theta0 for each in fits]))
 
     def _trial(self, method: Method, data: Dataset) -> tuple[Array, float, WarmStart | None]:
         """What a cheaper fit leaves of held-out points, and where the whole one may start.
@@ -346,7 +332,8 @@ class _Task:
         split = folds_of(part, len(self.split), self.context.seed)
         context = replace(self.context, start=None, split=split)
         fit = method.light.checked_fit(part, self.measure, context)
-        left = _share_left(self._held_out(method, fit, part).values, part)
+        values = method.held_out_values(fit, part, self.measure, self.context).values
+        left = _share_left(values, part)
         # A start that remembers of these points but hyperparameters.
         return left, FAR_BEHIND_WITH_FEWER, fit.warm_start if method.warm_folds else None
 

@@ -15,8 +15,8 @@ from steinquad.checking.held_out import HeldOut
 from steinquad.checking.standard_error import MANY_GROUPS
 from steinquad.dataset import Dataset
 from steinquad.errors import InputError, shown
-from steinquad.fit import Context, Fit, Status
-from steinquad.fitting.outputs import correlated
+from steinquad.fit import Context, Fit
+from steinquad.fitting.corrected import corrected
 from steinquad.measures.base import Measure
 from steinquad.methods.base import Method
 from steinquad.methods.monte_carlo import not_a_sample
@@ -107,18 +107,9 @@ class Subset(Method):
         held_out = HeldOut.of([fit], [averaged], data, measure)
         std, dof = held_out.standard_error
         spread = np.sqrt(held_out.weights)[:, None] * (held_out.values - held_out.mean)
-        status = fit.status
-        if status.code == "constant":  # where it was fitted
-            status = Status("converged", "f varies only at points that were averaged, not fitted")
         return replace(
-            fit,
-            covariance=correlated(std**2, spread),
-            correction=held_out.mean - fit.theta0,
-            dof=dof,
-            status=status,
+            corrected(fit, held_out.mean, std, dof, spread),
             fitted=held_out.predicted,
-            held_out=None,
-            check=None,
             stats={**fit.stats, "fitted_points": len(rows)},
         )
 

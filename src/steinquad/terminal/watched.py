@@ -10,7 +10,9 @@ __all__ = ["watched"]
 
 
 @contextmanager
-def watched(progress: ProgressOption, *, label: str = "fitting") -> Iterator[Progress]:
+def watched(
+    progress: ProgressOption, *, label: str = "fitting", rate: bool = False
+) -> Iterator[Progress]:
     """The callback that a function calls while it works, for the time of a `with` block.
 
     Args:
@@ -18,6 +20,7 @@ def watched(progress: ProgressOption, *, label: str = "fitting") -> Iterator[Pro
             elsewhere nowhere; a function of (step, total, loss), which stays what it is; None or
             False for nothing.
         label: of the bar.
+        rate: whether the bar shows steps a second, of what the label names, and not the loss.
 
     >>> with watched(None) as report:
     ...     report(1, 10, 0.5)
@@ -27,10 +30,11 @@ def watched(progress: ProgressOption, *, label: str = "fitting") -> Iterator[Pro
     elif progress is True:
         # Late, for Rich takes a moment to import, and only who asks for a bar waits for it.
         from steinquad.terminal.notebook import in_notebook, notebook_bar
-        from steinquad.terminal.progress import progress_bar
+        from steinquad.terminal.progress import per_second, progress_bar
 
-        with (notebook_bar if in_notebook() else progress_bar)(label=label) as bar:
-            yield bar
+        draw = notebook_bar if in_notebook() else progress_bar
+        with draw(label=label, reading=f"{label}/s") if rate else draw(label=label) as bar:
+            yield per_second(bar) if rate else bar
     elif callable(progress):
         yield progress
     else:
