@@ -92,3 +92,14 @@ def test_the_program_does_not_grow_with_many_coordinates(d):
     program = jax.make_jaxpr(lambda own: Cauchy().gram(x, y, own))(scales)
     (scan,) = [each for each in program.eqns if each.primitive.name == "scan"]
     assert scan.params["unroll"] <= 16 and scan.params["length"] == d
+
+
+def test_a_closed_form_is_not_that_of_a_class_above():
+    """A subclass with a profile of its own takes the compiled road."""
+
+    class Half(RBF):
+        def profile(self, t):
+            return super().profile(t) ** 2
+
+    assert all(kernel.closed_form is not None for kernel in KERNELS)
+    assert Half().blocks is not None and Half().closed_form is None

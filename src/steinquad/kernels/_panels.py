@@ -141,7 +141,7 @@ def numpy_profile(kernel: Kernel) -> Callable[[Array], Array]:
     at least 1,024: adaptive quadrature asks for many different lengths, and each would be a
     compilation.
     """
-    blocks = kernel.blocks
+    blocks = kernel.closed_form
     if blocks is not None:
         return partial(_closed_profile, blocks)
 

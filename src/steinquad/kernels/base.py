@@ -10,6 +10,7 @@ from steinquad.kernels.blocks import Blocks
 
 __all__ = ["Kernel"]
 
+WRITTEN = ("blocks", "profile")  # by one and the same class
 MOST_UNROLLED = 16  # coordinates in a line of the program each
 
 
@@ -38,6 +39,13 @@ class Kernel(ABC):
     def blocks(self) -> Blocks | None:
         """Its matrices in NumPy, so that nothing is compiled; None without closed forms."""
         return None
+
+    @property
+    def closed_form(self) -> Blocks | None:
+        """`blocks` where they are those of `profile`, and not of that of a class above."""
+        line = type(self).__mro__
+        first = {name: next(kind for kind in line if name in vars(kind)) for name in WRITTEN}
+        return self.blocks if first["blocks"] is first["profile"] else None
 
     def gram(self, x: Any, y: Any, lengthscales: Any) -> Any:
         """Kernel matrix, (n, d), (m, d), (d,) -> (n, m); a JAX array, differentiable.

@@ -196,7 +196,7 @@ class KernelGram(Gram):
     @property
     def closed_form(self) -> Blocks | None:
         """That of the kernel, where it has one."""
-        return self.kernel.blocks
+        return self.kernel.closed_form
 
 
 @dataclass(frozen=True)
