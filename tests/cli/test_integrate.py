@@ -171,7 +171,7 @@ def test_one_file_is_read_whole_unless_it_is_large(command, folder, monkeypatch)
 
     def fitted(*options):
         code, out = command("integrate", file, *FILES, "--json", *options)
-        assert code == 0
+        assert code in (0, 3)  # values for weights are suspect
         return json.loads(out.out)["stats"].get("fitted_rows")
 
     assert fitted() is None
