@@ -103,13 +103,14 @@ def on_dask(files: list[str]) -> tuple[sq.Estimate, dict[str, Any]]:
 
     home = "127.0.0.1"
     killed: list[int] = []
-    with distributed.LocalCluster(
+    local: Any = distributed.LocalCluster(  # synchronous, which its type does not know
         n_workers=2,
         threads_per_worker=1,
         host=home,
         dashboard_address=f"{home}:0",
         worker_dashboard_address=f"{home}:0",
-    ) as cluster:
+    )
+    with local as cluster:
 
         def kill(step: int, total: int, left: float) -> None:
             if total == len(files) * EACH and 3 * step >= total and not killed:
@@ -120,7 +121,8 @@ def on_dask(files: list[str]) -> tuple[sq.Estimate, dict[str, Any]]:
         est = sq.estimate(
             files, fit_rows=FITTED, client=cluster.scheduler_address, progress=kill, **NAMES
         )
-        with distributed.Client(cluster) as client:
+        connected: Any = distributed.Client(cluster)
+        with connected as client:
             client.wait_for_workers(2)
             peaks, seconds = client.run(peak_mib).values(), client.run(time.process_time).values()
     return est, {
